@@ -42,7 +42,7 @@ func (l *Loaded) derive() {
 		follow(l, "algorithm.bits", &a.Bits, bitsOf(a.Levels))
 	}
 	deriveLevels(l)
-	if l.Config.External() && !l.Config.reweights() && !l.Config.Views() && l.level("train.rounds") == 0 {
+	if l.Config.External() && !l.Config.Reweights() && !l.Config.Views() && l.level("train.rounds") == 0 {
 		follow(l, "train.rounds", &l.Config.Train.Rounds, ByScript)
 	}
 	if a.Theta.Rule == "adaptive" && l.outranks("algorithm.theta.verify", "algorithm.theta.rule") {

@@ -1,6 +1,8 @@
 package configs
 
 import (
+	"strconv"
+
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/topology"
 )
@@ -8,13 +10,13 @@ import (
 // faultRules refuse settings that the policy reweight excludes.
 var faultRules = []rule{
 	{[]string{"faults.on_lost_neighbor", "algorithm.name"}, func(c *Config, wrong complain) {
-		if policy := c.row().Takes.Reweight; !policy.Given && c.reweights() {
+		if policy := c.row().Takes.Reweight; !policy.Given && c.Reweights() {
 			wrong("faults.on_lost_neighbor", "%s %s: must be wait or stop, or the algorithm %s",
 				c.Algorithm.Name, policy.Reason(), either(registry.Names(reweights)))
 		}
 	}},
 	{[]string{"faults.on_lost_neighbor", "algorithm.controller.name"}, func(c *Config, wrong complain) {
-		if c.reweights() && c.Algorithm.Controller.Name != "fix" {
+		if c.Reweights() && c.Algorithm.Controller.Name != "fix" {
 			wrong("faults.on_lost_neighbor",
 				"bits are agreed on by all workers in time: must be wait or stop, or the controller fix, got %s",
 				c.Algorithm.Controller.Name)
@@ -22,7 +24,7 @@ var faultRules = []rule{
 	}},
 	{[]string{"algorithm.theta.verify", "faults.on_lost_neighbor", "algorithm.name", "algorithm.codec", "algorithm.bits"},
 		func(c *Config, wrong complain) {
-			if c.reweights() && c.modulo() && !c.Algorithm.Theta.Verify {
+			if c.Reweights() && c.modulo() && !c.Algorithm.Theta.Verify {
 				wrong("algorithm.theta.verify",
 					"must be true with the policy reweight: nothing bounds what models differ by while W changes")
 			}
@@ -30,7 +32,7 @@ var faultRules = []rule{
 	{[]string{"faults.on_lost_neighbor", "algorithm.theta.rule", "topology.kind", "algorithm.name", "algorithm.codec",
 		"algorithm.bits"}, func(c *Config, wrong complain) {
 		rule, kind := c.Algorithm.Theta.Rule, topology.Kind(c.Topology.Kind)
-		if c.reweights() && c.modulo() && (rule == "certified" || rule == "theorem") && !kind.Closes() {
+		if c.Reweights() && c.modulo() && (rule == "certified" || rule == "theorem") && !kind.Closes() {
 			wrong("faults.on_lost_neighbor",
 				"no certificate for what remains of a %s, only for that of a ring: must be wait or stop, or theta.rule adaptive",
 				c.Topology.Kind)
@@ -38,8 +40,8 @@ var faultRules = []rule{
 	}},
 }
 
-// reweights reports whether workers go on without lost neighbours.
-func (c *Config) reweights() bool { return c.Faults.OnLostNeighbor == "reweight" }
+// Reweights reports whether workers go on without lost neighbours.
+func (c Config) Reweights() bool { return c.Faults.OnLostNeighbor == "reweight" }
 
 // Views reports whether members join, leave and die while the run goes on.
 func (c *Config) Views() bool { return c.Membership.Mode == "view" }
@@ -48,4 +50,10 @@ func (c *Config) Views() bool { return c.Membership.Mode == "view" }
 func (c *Config) modulo() bool {
 	a := c.Algorithm
 	return c.row().ByMoniqua() && a.Codec == registry.Moniqua && a.Bits != 32
+}
+
+// Slowdown returns the factor, 1 or more, by which a worker's gradients take longer. In an experiment it stands for a
+// slow machine.
+func (t Train) Slowdown(rank topology.Rank) float64 {
+	return max(1, t.Slow[strconv.Itoa(int(rank))])
 }

@@ -31,7 +31,7 @@ var topologyRules = []rule{
 	}},
 	{[]string{"algorithm.name", "algorithm.reduce", "topology.kind"}, checkChanging},
 	{[]string{"faults.on_lost_neighbor", "topology.kind"}, func(c *Config, wrong complain) {
-		if c.reweights() && !topology.Kind(c.Topology.Kind).Static() && c.row().On.Kind == "" {
+		if c.Reweights() && !topology.Kind(c.Topology.Kind).Static() && c.row().On.Kind == "" {
 			wrong("faults.on_lost_neighbor", "no edge takes the place of a lost one on %s: must be wait or stop, "+
 				"or the graph one that does not change", c.Topology.Kind)
 		}
@@ -160,7 +160,7 @@ var algorithmRules = []rule{
 		case c.Views():
 			wrong("train.rounds", "where members come and go, a newcomer cannot know how many steps the scripts of others "+
 				"take: give a number, or set membership.mode to fixed")
-		case c.reweights():
+		case c.Reweights():
 			wrong("train.rounds", "a run that goes on without lost workers cannot wait for the end of their scripts: "+
 				"give a number, or faults.on_lost_neighbor another value")
 		}

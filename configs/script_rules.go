@@ -170,7 +170,7 @@ func checkDeath(c *Config, f *Fault, wrong complain) {
 // checkReturn checks that a killed peer can come back.
 func checkReturn(c *Config, f *Fault, wrong complain) {
 	kept := c.Checkpoint.Every > 0 || c.Checkpoint.Seconds > 0
-	if f.Kill != nil && f.For != Never && !kept && !c.reweights() {
+	if f.Kill != nil && f.For != Never && !kept && !c.Reweights() {
 		wrong("kill", "a peer comes back only from a checkpoint: "+
 			"set checkpoint.every or checkpoint.seconds, or for to never")
 	}

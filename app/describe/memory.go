@@ -6,6 +6,7 @@ import (
 
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/topology"
 )
@@ -35,7 +36,7 @@ func CheckOf(run *experiment.Run) Check {
 	c.Disk = DiskOf(run)
 	c.Memory = new(Memory)
 	for rank := range run.N() {
-		plan := run.Plan(topology.Rank(rank))
+		plan := forecast.Plan(run, topology.Rank(rank))
 		total := plan.Total()
 		c.Memory.Peers += total
 		if total > c.Memory.Total {
@@ -47,8 +48,8 @@ func CheckOf(run *experiment.Run) Check {
 
 // DiskOf returns what the peers of a run take of disks at most.
 func DiskOf(run *experiment.Run) *Memory {
-	one := run.Disk("run")
-	return &Memory{Total: one.Total(), Owners: one, Peers: run.Disk("lab").Total()}
+	one := forecast.Disk(run, "run")
+	return &Memory{Total: one.Total(), Owners: one, Peers: forecast.Disk(run, "lab").Total()}
 }
 
 // Write prints a line for the run and one for each owner of memory and of the disk.

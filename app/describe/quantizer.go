@@ -12,7 +12,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/compress"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/train"
@@ -26,7 +26,7 @@ const compressorKey = "algorithm.compressor."
 type Quantizer struct {
 	Name string `json:"name"`
 	On   string `json:"on"`
-	*experiment.Look
+	*compress.Look
 }
 
 // A Subject is the vector to compress.
@@ -63,7 +63,7 @@ func Quantize(settings []string, on Subject) (*Quantizer, []float32, error) {
 		return nil, nil, err
 	}
 	compressor := loaded.Config.Algorithm.Compressor
-	look, err := experiment.LookAt(compressor, z)
+	look, err := compress.LookAt(compressor, z)
 	if err != nil {
 		return nil, nil, fmt.Errorf("quant: %s: %w", on.name(), loaded.Locate(err))
 	}
@@ -86,7 +86,7 @@ func (s Subject) read() ([]float32, error) {
 		if s.Count < 1 || s.Count > mostNumbers {
 			return nil, advice.Usagef("quant: --count %d: must be 1 to %d", s.Count, mostNumbers)
 		}
-		return experiment.Normal(s.Count), nil
+		return compress.Normal(s.Count), nil
 	}
 	z, err := readVector(s.On)
 	switch {
@@ -153,7 +153,7 @@ func (r *Quantizer) Write(w io.Writer) error {
 		return err
 	}
 	if len(r.Levels) == 0 {
-		_, err := fmt.Fprintf(w, "levels: more than %d\n", experiment.MostLevels)
+		_, err := fmt.Fprintf(w, "levels: more than %d\n", compress.MostLevels)
 		return err
 	}
 	fmt.Fprintf(w, "\nlevels of the first %d parameters:\n", r.Bucket)

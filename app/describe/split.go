@@ -37,7 +37,7 @@ func NewSplit(run *experiment.Run) (*Split, error) {
 		return nil, err
 	}
 	s := &Split{Partition: p, Sizes: p.Sizes(), Distances: p.Distances(), weighted: run.Config().Data.Weighted()}
-	if s.Weights, err = run.Weights(); err != nil {
+	if s.Weights, err = experiment.Weights(run); err != nil {
 		return nil, err
 	}
 	for rank, size := range s.Sizes {

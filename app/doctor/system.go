@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/status"
 	"gossiptrainer/internal/budget"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/kernel"
 )
@@ -34,7 +35,7 @@ func (p *subject) system() []Row {
 	var plan budget.Plan
 	least := int64(0)
 	if p.run != nil {
-		workers, plan, least = p.run.N(), p.run.Plan(0), p.run.Memory()
+		workers, plan, least = p.run.N(), forecast.Plan(p.run, 0), forecast.Memory(p.run)
 	}
 	best := kernel.Available()
 	limit, known := fileLimit()

@@ -28,7 +28,7 @@ func (r Request) guess(head train.Saved, set []string) (*experiment.Run, error) 
 			failed = cmp.Or(failed, err)
 			continue
 		}
-		if run.MatchModel(head, r.Model) == nil {
+		if run.Files().Match(head, r.Model) == nil {
 			return run, nil
 		}
 		tried = append(tried, run.Config().Model.Name)

@@ -22,6 +22,7 @@ import (
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/modelfile"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
@@ -108,7 +109,7 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 	if err != nil {
 		return Score{}, err
 	}
-	if err := run.MatchModel(head, r.Model); err != nil {
+	if err := run.Files().Match(head, r.Model); err != nil {
 		return Score{}, &FileError{fmt.Errorf("evaluate: %w", err), named(head)}
 	}
 	if err := run.Data().Find(); err != nil {
@@ -118,7 +119,7 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 	if err != nil {
 		return Score{}, unreadable("evaluate", err)
 	}
-	x, statistics, err := run.RestoredModel(saved, r.Model)
+	x, statistics, err := run.Files().Restore(saved, r.Model)
 	if err != nil {
 		return Score{}, &FileError{fmt.Errorf("evaluate: %w", err), "train again with a smaller train.step_size"}
 	}
@@ -129,7 +130,7 @@ func Evaluate(r Request, watch func(done, all int64)) (Score, error) {
 	cfg := run.Config()
 	_, warnings := run.Data().Told()
 	done := Score{
-		File: r.Model, Model: cfg.Model.Name, Run: head.Metadata[experiment.MetaRun], Samples: score.Samples,
+		File: r.Model, Model: cfg.Model.Name, Run: head.Metadata[modelfile.MetaRun], Samples: score.Samples,
 		Loss: record.Number(score.Loss), Accuracy: record.Number(score.Accuracy), Settings: cfg.ModelSettings(),
 		Notes: warnings,
 	}
@@ -187,8 +188,8 @@ func (r Request) run(head train.Saved) (*experiment.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if said := head.Metadata[experiment.MetaModel]; said != "" && !r.sets("model", "model.name") {
-		set = append(set, experiment.MetaModel+"="+said)
+	if said := head.Metadata[modelfile.MetaModel]; said != "" && !r.sets("model", "model.name") {
+		set = append(set, modelfile.MetaModel+"="+said)
 	} else if !r.sets("model", "model.name") {
 		return r.guess(head, set)
 	}
@@ -227,7 +228,7 @@ func around(state string) string {
 // ofScript reports whether a script trained the model, and the request names no other one.
 func (r Request) ofScript(head train.Saved) bool {
 	var said configs.Config
-	err := json.Unmarshal([]byte(head.Metadata[experiment.MetaModel]), &said.Model)
+	err := json.Unmarshal([]byte(head.Metadata[modelfile.MetaModel]), &said.Model)
 	return err == nil && said.External() && !r.sets("model", "model.name")
 }
 
@@ -272,7 +273,7 @@ func (r Request) whole() bool {
 // data returns the settings of everything but the model. A worker is enough, except where the objective is a mean over
 // workers.
 func (r Request) data(head train.Saved) ([]string, error) {
-	said := head.Metadata[experiment.MetaData]
+	said := head.Metadata[modelfile.MetaData]
 	var named struct{ Name string }
 	_ = json.Unmarshal([]byte(said), &named) // other texts name nothing
 	alone := []string{"topology={kind: complete, size: 1}"}
@@ -291,8 +292,8 @@ func (r Request) data(head train.Saved) ([]string, error) {
 	case name != "":
 		return slices.Concat(alone, r.chosen()), nil
 	}
-	peers, seed := head.Metadata[experiment.MetaPeers], head.Metadata[experiment.MetaSeed]
-	if peers != "" && seed != "" && head.Metadata[experiment.MetaModel] != "" {
+	peers, seed := head.Metadata[modelfile.MetaPeers], head.Metadata[modelfile.MetaSeed]
+	if peers != "" && seed != "" && head.Metadata[modelfile.MetaModel] != "" {
 		return []string{"topology={kind: complete, size: " + peers + "}", "seed=" + seed}, nil
 	}
 	return nil, advice.Usage(fmt.Errorf("evaluate: %s: its metadata name no data set", r.Model),
@@ -332,7 +333,7 @@ func unreadable(command string, err error) error {
 
 // named says which model and which data the metadata of a file name.
 func named(head train.Saved) string {
-	of, samples := head.Metadata[experiment.MetaModel], head.Metadata[experiment.MetaData]
+	of, samples := head.Metadata[modelfile.MetaModel], head.Metadata[modelfile.MetaData]
 	switch {
 	case head.Flat:
 		return "give the run.yaml of its run folder behind it"

@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
@@ -28,7 +29,7 @@ import (
 func unseen(done, all int64) {}
 
 // begun returns a run and its first worker, before round 0.
-func begun(t *testing.T, set ...string) (*experiment.Run, *experiment.Worker) {
+func begun(t *testing.T, set ...string) (*experiment.Run, *build.Worker) {
 	t.Helper()
 	loaded, err := configs.Load(configs.Source{Set: set})
 	if err != nil {
@@ -38,7 +39,7 @@ func begun(t *testing.T, set ...string) (*experiment.Run, *experiment.Worker) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := run.Worker(0)
+	w, err := build.New(run, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func begun(t *testing.T, set ...string) (*experiment.Run, *experiment.Worker) {
 func saved(t *testing.T, change func(s *train.Saved), set ...string) (string, *experiment.Run) {
 	t.Helper()
 	run, w := begun(t, set...)
-	s := run.SavedModel(w.Machine.Params(), w.Statistics())
+	s := run.Files().Saved(w.Machine.Params(), w.Model().Statistics)
 	change(&s)
 	path := filepath.Join(t.TempDir(), "model.safetensors")
 	if err := train.Write(path, s); err != nil {
@@ -70,11 +71,11 @@ func TestFilesAreEvaluatedAsTheirMetadataSay(t *testing.T) {
 		{"model={name: resnet, depth: 8, norm: batch}", "train.batch=10"},
 	} {
 		path, run := saved(t, asIs, set...)
-		w, err := run.Worker(0)
+		w, err := build.New(run, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, _, err := run.Scorer().Score(w.Machine.Params(), w.Statistics(), nil)
+		want, _, err := run.Scorer().Score(w.Machine.Params(), w.Model().Statistics, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -403,7 +404,7 @@ func keptState(t *testing.T, dir string, round int, set ...string) (string, *exp
 func TestCheckpointsAreModels(t *testing.T) {
 	dir := t.TempDir()
 	folder, run := keptState(t, dir, 4, "model={name: mlp, hidden: [3]}")
-	w, err := run.Worker(0)
+	w, err := build.New(run, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -425,7 +426,7 @@ func TestCheckpointsAreModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		begun, err := from.Worker(1)
+		begun, err := build.New(from, 1, nil)
 		if err != nil || !slices.Equal(begun.Machine.Params(), w.Machine.Params()) {
 			t.Errorf("%s: a worker starts elsewhere, error %v", path, err)
 		}

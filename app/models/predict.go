@@ -15,8 +15,8 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/modelfile"
 	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
@@ -108,7 +108,7 @@ func Predict(r PredictRequest) (Predictions, error) {
 }
 
 // classifier reads the model file.
-func (r PredictRequest) classifier() (*experiment.Classifier, configs.Config, error) {
+func (r PredictRequest) classifier() (*modelfile.Classifier, configs.Config, error) {
 	var none configs.Config
 	path, err := checkpoint.StateFile(r.Model)
 	if err != nil {
@@ -127,7 +127,7 @@ func (r PredictRequest) classifier() (*experiment.Classifier, configs.Config, er
 		return nil, none, err
 	}
 	var set []string
-	for _, key := range []string{experiment.MetaModel, experiment.MetaData} {
+	for _, key := range []string{modelfile.MetaModel, modelfile.MetaData} {
 		if said := saved.Metadata[key]; said != "" {
 			set = append(set, key+"="+said)
 		}
@@ -137,10 +137,10 @@ func (r PredictRequest) classifier() (*experiment.Classifier, configs.Config, er
 	if err != nil {
 		return nil, none, err
 	}
-	classifier, err := experiment.NewClassifier(loaded.Config, saved, path)
+	classifier, err := modelfile.NewClassifier(loaded.Config, saved, path)
 	if err != nil {
 		hint := named(saved)
-		if errors.Is(err, experiment.ErrNoInput) {
+		if errors.Is(err, modelfile.ErrNoInput) {
 			hint = "take model.safetensors or peer-<rank>.safetensors of the folder of a run that learnt from data"
 		}
 		return nil, none, &FileError{fmt.Errorf("predict: %w", err), hint}

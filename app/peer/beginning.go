@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
@@ -63,7 +64,7 @@ type beginning struct {
 	rank          topology.Rank
 
 	at   worker.Origin
-	w    *experiment.Worker
+	w    *build.Worker
 	kept *node.Checkpoints
 }
 
@@ -117,7 +118,7 @@ func (b *beginning) meet(ctx context.Context, n *node.Node, observe func(record.
 	return b.Welcome(script.Place{
 		Run: cfg.Name, Seed: cfg.Seed, Rank: int(b.rank), Size: b.run.N(),
 		Rounds: cfg.Train.Rounds.Known(), Round: b.at.Round,
-		Most: most, Free: b.w.Asynchronous, Sheds: b.run.Reweights(), Checkpoints: b.kept != nil, Ended: b.at.Ended,
+		Most: most, Free: b.w.Asynchronous, Sheds: b.run.Config().Reweights(), Checkpoints: b.kept != nil, Ended: b.at.Ended,
 		After: gossip.SlotsOf(b.w.Machine).Succession,
 	}, b.w.Machine.Params(), b.at.Blob)
 }

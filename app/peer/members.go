@@ -13,13 +13,13 @@ import (
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/seat"
 	"gossiptrainer/app/session"
-	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/fleet"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/node"
+	"gossiptrainer/topology"
 )
 
 // sits takes part in a run whose members come and go. A process beyond the founders is a newcomer.
@@ -43,7 +43,7 @@ func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experi
 		Saver:   &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()},
 		Hear:    func(e record.Event) { _ = client.Report(e) }, // fails only if the parent is gone
 		Process: p.Rank,
-		Seated:  func(id view.ID) { client.Seated(int(id)) }, Begins: client.Begins,
+		Seated:  func(id topology.Rank) { client.Seated(int(id)) }, Begins: client.Begins,
 		Meet: seat.Newcomer(introduced)}
 	if p.Rank < run.N() {
 		m.Meet = seat.Founder(introduced)
@@ -80,7 +80,7 @@ func (l *Lab) RunMembers(ctx context.Context) (score.Replicas, []record.Membersh
 		Peers:      run.N(),
 		Command:    func(rank, _ int) *exec.Cmd { return l.member(program, rank) },
 		Expendable: func(f fleet.Failure) bool { return f.Died || f.Code == l.Lost },
-		Script:     run.Script(),
+		Script:     experiment.Script(run.Config()),
 		Missed:     l.Missed,
 		Absent:     func(f fault.Fault) { l.Missed(f, session.Absent) },
 		End:        l.Over(),

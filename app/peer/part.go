@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/status"
@@ -63,7 +62,7 @@ func (p *Part) Take(ctx context.Context) error {
 	if err := p.agree(ctx, n); err != nil {
 		return err
 	}
-	machine.LimitGarbage(p.Session.Run.Plan(given).Percent())
+	session.LimitGarbage(p.Session.Run, given)
 	store := worker.NewStore(p.Session.Run, p.Folder.Dir, given, p.Node.Logger)
 	defer store.Close()
 	begin := beginning{Child: p.Script, run: p.Session.Run, store: store, rank: given}

@@ -52,7 +52,7 @@ func (p *Part) agree(ctx context.Context, n *node.Node) error {
 	if !apart {
 		return nil
 	}
-	all, err := n.Gather(ctx, tagRows, tellRows(own), worker.LostPolicy(run.Config()))
+	all, err := n.Gather(ctx, tagRows, tellRows(own), worker.LostPolicy(run))
 	if err != nil {
 		return err
 	}

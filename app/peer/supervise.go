@@ -17,6 +17,7 @@ import (
 	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/bridge"
+	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/fleet"
 	"gossiptrainer/internal/score"
@@ -81,7 +82,7 @@ func (l *Lab) Run(ctx context.Context) (models score.Replicas, err error) {
 		Peers: run.N(), Restarts: restartsOf(run.Config(), l.Restarts),
 		Command:    func(rank, life int) *exec.Cmd { return l.peer(program, rank, life) },
 		Expendable: l.spares(),
-		Script:     fault.Rest(run.Script(), l.History.Begun(), l.History.Trained()),
+		Script:     fault.Rest(experiment.Script(run.Config()), l.History.Begun(), l.History.Trained()),
 		Lasted:     l.History.Trained(),
 		Missed:     l.Missed,
 		End:        l.Over(),
@@ -156,7 +157,7 @@ func (l *Lab) words(rank int) (words []string) {
 // spares returns the failures after which the run goes on: under the policy reweight, peers that died or lost the
 // others.
 func (l *Lab) spares() func(fleet.Failure) bool {
-	if !l.Session.Run.Reweights() {
+	if !l.Session.Run.Config().Reweights() {
 		return nil
 	}
 	return func(f fleet.Failure) bool { return f.Died || f.Code == l.Lost }
@@ -165,7 +166,7 @@ func (l *Lab) spares() func(fleet.Failure) bool {
 // WhySim compares the finished run with its simulation.
 func (l *Lab) WhySim() string {
 	switch {
-	case l.Session.Run.Timed():
+	case experiment.Timed(l.Session.Run):
 		return "the same run in a simulator, whose times are its own"
 	case l.LooksAhead():
 		return "a run of as many rounds in a simulator, whose step sizes follow from them: another digest"

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
@@ -51,7 +50,7 @@ func (p *Supervised) Run(ctx context.Context, client *fleet.Client) error {
 	if cfg := run.Config(); cfg.Views() {
 		return p.sits(ctx, client, run, child)
 	}
-	machine.LimitGarbage(run.Plan(topology.Rank(p.Rank)).Percent())
+	session.LimitGarbage(run, topology.Rank(p.Rank))
 	saver, err := p.saver(ctx, run)
 	if err != nil {
 		return err
@@ -64,7 +63,7 @@ func (p *Supervised) Run(ctx context.Context, client *fleet.Client) error {
 		return err
 	}
 	o := nodeOptions(run)
-	if begin.at.Kept || run.Reweights() { // a peer that comes back is recognised by its key
+	if begin.at.Kept || run.Config().Reweights() { // a peer that comes back is recognised by its key
 		if o.Identity, err = identity.Open(filepath.Join(store.Dir(), runfolder.Key)); err != nil {
 			return err
 		}
@@ -146,9 +145,9 @@ func (p *Supervised) observe(client *fleet.Client) func(record.Event) {
 // does.
 func (p *Supervised) saver(ctx context.Context, run *experiment.Run) (*runfolder.Saver, error) {
 	saver := &runfolder.Saver{Log: p.Log, Stopped: ctx.Done()}
-	sizes := run.Sizes(topology.Rank(p.Rank))
 	err := saver.SetAside(runfolder.SpaceError{
-		Dir: filepath.Dir(p.Path), Key: "output.dir", What: "a final model", Need: session.Results(sizes.Stored()),
+		Dir: filepath.Dir(p.Path), Key: "output.dir", What: "a final model",
+		Need: session.FinalModel(run, topology.Rank(p.Rank)),
 	})
 	if err != nil && p.From != worker.Fresh {
 		p.Log.Warn("no room is set aside for the final model", "why", err)

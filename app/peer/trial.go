@@ -13,12 +13,12 @@ import (
 
 // throttles reports whether a run's script limits the rate of uplinks.
 func throttles(run *experiment.Run) bool {
-	return slices.ContainsFunc(run.Script(), func(f fault.Fault) bool { return f.Kind == fault.Rate })
+	return slices.ContainsFunc(experiment.Script(run.Config()), func(f fault.Fault) bool { return f.Kind == fault.Rate })
 }
 
 // tryOn makes a peer obey its supervisor, which plays the script; it returns nil without a script.
 func tryOn(run *experiment.Run, client *fleet.Client, n *node.Node) *worker.Trial {
-	if len(run.Script()) == 0 {
+	if len(run.Config().Faults.Script) == 0 {
 		return nil
 	}
 	t := &worker.Trial{Begins: client.Begins}

@@ -46,7 +46,7 @@ func Limits(run *experiment.Run) record.Limits {
 	if cfg := run.Config(); cfg.Views() { // the record names members by id, and ids have no bound
 		l.Peers = mostIDs
 	}
-	if run.Asynchronous() {
+	if run.Method().Asynchronous() {
 		l.Rounds *= run.N()
 	}
 	return l

@@ -106,6 +106,6 @@ func remain(s *session.Session, all []Result, log *view.Log) (score.Replicas, []
 		end.IDs, paths = append(end.IDs, r.Member), append(paths, path)
 	}
 	session.Remain(s, end)
-	models, err := sized.Saved(paths)
+	models, err := sized.Files().Replicas(paths)
 	return models, membership.Told(log), err
 }

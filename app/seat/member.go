@@ -23,9 +23,11 @@ import (
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/membership"
+	"gossiptrainer/internal/modelfile"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/node"
@@ -226,7 +228,7 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 			Certain: m.maker.Certain()},
 			time.Duration(cfg.Membership.Grace)),
 	}, MostPayload: int(4*floats*dim) + 1<<16, MostState: 64*floats*dim + 1<<20}
-	if m.Run.Asynchronous() {
+	if m.Run.Method().Asynchronous() {
 		o.Pairs = m.maker.Pairs()
 	}
 	if m.Script == nil {
@@ -303,7 +305,7 @@ func (m *Member) Round(k int, _ float32, took time.Duration) {
 }
 
 // score records the score of the replica, if an evaluation is due.
-func (m *Member) score(w *experiment.Member, k int, x []float32) error {
+func (m *Member) score(w *build.Member, k int, x []float32) error {
 	s, due, err := w.Score(k, x)
 	if err == nil && due {
 		s.Rank = int(m.id)
@@ -325,10 +327,10 @@ func (m *Member) keep(out *members.Outcome) error {
 	w := m.maker.Latest(out.ID)
 	own := w.Model()
 	x, digest := own.X, record.Digest(own.X)
-	saved := m.Run.SavedModel(x, own.Statistics)
-	saved.Metadata[experiment.MetaRank] = strconv.Itoa(int(out.ID))
-	saved.Metadata[experiment.MetaRounds] = strconv.Itoa(out.Rounds)
-	saved.Metadata[experiment.MetaDigest] = hex.EncodeToString(digest[:])
+	saved := m.Run.Files().Saved(x, own.Statistics)
+	saved.Metadata[modelfile.MetaRank] = strconv.Itoa(int(out.ID))
+	saved.Metadata[modelfile.MetaRounds] = strconv.Itoa(out.Rounds)
+	saved.Metadata[modelfile.MetaDigest] = hex.EncodeToString(digest[:])
 	space := runfolder.SpaceError{Dir: m.Dir, Key: "output.dir", What: "a final model", Need: int64(4 * len(x))}
 	err := m.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(m.Dir, int(out.ID)), saved) })
 	if err != nil {

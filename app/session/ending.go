@@ -33,7 +33,7 @@ func goalOf(run *experiment.Run, mode string, t record.Targets) goal {
 		return record.NewGoal(t, run.N())
 	case mode == "run":
 		return record.NewLoneGoal(t, cfg.Algorithm.LocalSteps)
-	case run.Asynchronous():
+	case run.Method().Asynchronous():
 		return record.NewFreeGoal(t)
 	default:
 		return record.NewMemberGoal(t, cfg.Algorithm.LocalSteps)

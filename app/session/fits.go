@@ -12,6 +12,7 @@ import (
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
@@ -57,12 +58,12 @@ func Own(loaded *configs.Loaded) (*experiment.Run, error) { return AssembleHere(
 // 0 = not known.
 func fits(run *experiment.Run, mode string, memory int64) error {
 	if mode == "sim" {
-		if err := run.CheckInside(); err != nil {
+		if err := experiment.CheckInside(run.Config()); err != nil {
 			return err
 		}
 	} else {
 		if cfg := run.Config(); cfg.Views() {
-			if err := cmp.Or(run.CheckFaults(), experiment.CheckMember(run)); err != nil {
+			if err := cmp.Or(experiment.CheckFaults(run.Config()), experiment.CheckMember(run)); err != nil {
 				return err
 			}
 		}
@@ -74,7 +75,7 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 		}
 	}
 	n := int64(run.N())
-	needs, of := n*run.Memory(), human.Count(run.N(), "worker")
+	needs, of := n*forecast.Memory(run), human.Count(run.N(), "worker")
 	switch mode {
 	case "lab":
 		if n > mostProcesses {
@@ -84,13 +85,13 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 		}
 		needs += n * leastProcess
 	case "run":
-		needs, of = run.Memory()+leastProcess, "a worker"
+		needs, of = forecast.Memory(run)+leastProcess, "a worker"
 	}
 	if memory == 0 || needs <= memory {
 		return nil
 	}
 	key := "model.name"
-	if run.Memory() < leastProcess {
+	if forecast.Memory(run) < leastProcess {
 		key = "topology.size" // the number of workers takes the memory, not the model
 	}
 	return refusal(key, fmt.Sprintf("%s with %s must fit into memory: %s are left, %s are needed at least",
@@ -170,7 +171,7 @@ func Unplayed(loaded *configs.Loaded) error {
 func crowded(run *experiment.Run) (warning string) {
 	plans := make([]budget.Plan, run.N())
 	for rank := range plans {
-		plans[rank] = run.Plan(topology.Rank(rank))
+		plans[rank] = forecast.Plan(run, topology.Rank(rank))
 	}
 	return budget.Warning(plans, machine.FreeMemory())
 }

@@ -1,35 +1,48 @@
 package session
 
 import (
+	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/topology"
 )
 
-// Results returns the bytes of what a process leaves at its end: models, a summary, and the record as far as memory can
+// results returns the bytes of what a process leaves at its end: models, a summary, and the record as far as memory can
 // hold it.
-func Results(disk budget.Plan) int64 {
+func results(disk budget.Plan) int64 {
 	const summary = 16 << 10
 	return disk.Of(budget.Model) + disk.Of(budget.Average) +
 		min(disk.Of(budget.Record), runfolder.MostWaiting) + summary
 }
 
+// FinalModel returns the bytes of the results that one peer writes.
+func FinalModel(run *experiment.Run, rank topology.Rank) int64 {
+	sizes := forecast.Sizes(run, rank)
+	return results(sizes.Stored())
+}
+
+// LimitGarbage lets the memory of a peer's process grow as its plan says.
+func LimitGarbage(run *experiment.Run, rank topology.Rank) {
+	machine.LimitGarbage(forecast.Plan(run, rank).Percent())
+}
+
 // Least returns the bytes without which a run can keep neither its results nor the states of its peers.
 func Least(run *experiment.Run, mode string) int64 {
-	return Results(run.Disk(mode)) + leastState(run, mode)
+	return results(forecast.Disk(run, mode)) + leastState(run, mode)
 }
 
 // CheckRoom compares the free space with the files that the command will write. It refuses a run without room for the
 // results, and for the least with which each peer can keep its state. The warning says that all checkpoints, the
 // journals and the record together may not fit.
 func CheckRoom(run *experiment.Run, mode string) (warning string, err error) {
-	cfg, disk := run.Config(), run.Disk(mode)
-	results, state := Results(disk)+disk.Of(budget.Start), leastState(run, mode)
-	out := &runfolder.SpaceError{Dir: cfg.Output.Dir, Key: "output.dir", What: "the results", Need: results}
+	cfg, disk := run.Config(), forecast.Disk(run, mode)
+	needs, state := results(disk)+disk.Of(budget.Start), leastState(run, mode)
+	out := &runfolder.SpaceError{Dir: cfg.Output.Dir, Key: "output.dir", What: "the results", Need: needs}
 	safe := &runfolder.SpaceError{Dir: cfg.Checkpoint.Dir, Key: "checkpoint.dir", What: "the checkpoints", Need: state}
 	if cfg.Checkpoint.Dir == "" && state > 0 {
-		out.What, out.Need = "the results and the checkpoints", results+state
+		out.What, out.Need = "the results and the checkpoints", needs+state
 		safe = out
 	}
 	if out.Short() {
@@ -57,11 +70,11 @@ func leastState(run *experiment.Run, mode string) (bytes int64) {
 		return 0 // a resumed run replaces them
 	}
 	if mode == "run" {
-		sizes := run.Sizes(0)
+		sizes := forecast.Sizes(run, 0)
 		return sizes.Least()
 	}
 	for rank := range run.N() {
-		sizes := run.Sizes(topology.Rank(rank))
+		sizes := forecast.Sizes(run, topology.Rank(rank))
 		bytes += sizes.Least()
 	}
 	return bytes

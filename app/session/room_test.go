@@ -8,6 +8,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/forecast"
 )
 
 func assembled(t *testing.T, set ...string) *experiment.Run {
@@ -37,7 +38,7 @@ func TestTheDiskOfARunHasJournalsAndCheckpoints(t *testing.T) {
 		"nothing is taken": {"lab", []string{"checkpoint={every: 0, seconds: 0}"}, false, false},
 	} {
 		run := assembled(t, test.set...)
-		disk := run.Disk(test.mode)
+		disk := forecast.Disk(run, test.mode)
 		if got := disk.Of(budget.Checkpoint) > 0; got != test.checkpoints {
 			t.Errorf("%s: checkpoints %v, want %v", name, got, test.checkpoints)
 		}
@@ -57,7 +58,7 @@ func TestTheDiskOfARunHasJournalsAndCheckpoints(t *testing.T) {
 // A run is refused without room for what it cannot do without, and warned of what it may take beyond that.
 func TestTheLeastIsFarBelowTheMost(t *testing.T) {
 	run := assembled(t, "train.rounds=100000")
-	if least, most := leastState(run, "lab"), run.Disk("lab").Total(); least == 0 || least > most/10 {
+	if least, most := leastState(run, "lab"), forecast.Disk(run, "lab").Total(); least == 0 || least > most/10 {
 		t.Errorf("at least %d bytes, at most %d", least, most)
 	}
 	if got := leastState(run, "sim"); got != 0 {

@@ -19,6 +19,7 @@ import (
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/explain"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/topology"
@@ -96,7 +97,7 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 	}
 	s := &Session{
 		Options: o, Run: run, began: time.Now(), heard: heard{told: explain.NewRecord(runfolder.Facts(run.Config()))},
-		watch: record.Watch{Dim: run.Dim(), Levels: run.Levels()},
+		watch: record.Watch{Dim: run.Dim(), Levels: run.Modulo().Fixed()},
 	}
 	switch {
 	case o.Dir == "":
@@ -144,10 +145,10 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 
 // setAside sets room aside for the results that this process writes. A run that goes on may make room as it does.
 func (s *Session) setAside() error {
-	disk := s.Run.Disk(s.Mode)
+	disk := forecast.Disk(s.Run, s.Mode)
 	s.Folder.Leave(Least(s.Run, s.Mode))
 	space := runfolder.SpaceError{
-		Dir: s.Folder.Dir, Key: "output.dir", What: "the results", Need: Results(disk),
+		Dir: s.Folder.Dir, Key: "output.dir", What: "the results", Need: results(disk),
 	}
 	switch s.Mode {
 	case "lab": // each peer sets room aside for its own model

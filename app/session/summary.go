@@ -11,11 +11,12 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/worker"
 	"gossiptrainer/internal/cost"
-	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/explain"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
+	"gossiptrainer/internal/summary"
 	"gossiptrainer/topology"
 )
 
@@ -23,24 +24,24 @@ import (
 // The models are the final ones, nil if they are not on this machine. Their average goes into the folder.
 func (s *Session) Summary(models score.Replicas) (record.Summary, []record.Final, error) {
 	finals, last := s.results()
-	summary, err := s.Run.Summarize(experiment.Results{
+	sum, err := summary.Summarize(s.Run, summary.Results{
 		Mode: s.Mode, Finals: finals, Last: last, Models: models, Edges: s.Edges(),
 		Wall: time.Since(s.began), Version: s.Version, Ended: s.ended(), Watch: s.Testing(record.Average),
 	})
-	s.members.concludes(&summary)
-	summary.Parts = s.parts.Mean()
-	summary.MissedFaults = s.missedFaults(finals)
+	s.members.concludes(&sum)
+	sum.Parts = s.parts.Mean()
+	sum.MissedFaults = s.missedFaults(finals)
 	if s.Mode == "sim" {
-		summary.Compute, summary.Cores = cost.Compute{Costs: s.Costs}.String(), s.Cores
+		sum.Compute, sum.Cores = cost.Compute{Costs: s.Costs}.String(), s.Cores
 	}
 	s.Display.Close()
 	if err == nil && models != nil {
-		err = s.saveAverage(finals, models, summary.Digest)
+		err = s.saveAverage(finals, models, sum.Digest)
 	}
-	for _, f := range summary.MissedFaults {
+	for _, f := range sum.MissedFaults {
 		s.Screen.say("%s", advice.Warning(fmt.Sprintf("the fault %s at %s did not happen: %s", f.Fault, f.At, f.Why)))
 	}
-	return summary, finals, err
+	return sum, finals, err
 }
 
 // saveAverage writes the mean of the final models.
@@ -156,7 +157,7 @@ func (s *Session) WriteFinals(w io.Writer, finals []record.Final, width int) err
 	}
 	fmt.Fprintln(t, "DIGEST\t")
 	for _, f := range finals {
-		held, planned := f.Peak, s.Run.Plan(topology.Rank(f.Rank)).Total()
+		held, planned := f.Peak, forecast.Plan(s.Run, topology.Rank(f.Rank)).Total()
 		if s.Mode == "sim" {
 			held, planned = 0, 0
 		}

@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/node"
 	"gossiptrainer/topology"
 )
@@ -139,7 +140,7 @@ func TestThePlanIsWhatPeersTake(t *testing.T) {
 		})
 	}
 	all.Wait()
-	plan := run.Plan(0)
+	plan := forecast.Plan(run, 0)
 	const mega = 1 << 20
 	for _, o := range owners {
 		got, want := measured[o.owner]-before[o.owner], 3*plan.Of(o.owner)

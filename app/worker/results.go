@@ -7,7 +7,9 @@ import (
 
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/modelfile"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
@@ -23,7 +25,7 @@ type Results struct {
 // are done. A NaN or infinite loss is an error that wraps train.ErrDiverged. The result of an external model has the
 // evaluate that its script has told.
 func (r *Results) Complete(
-	final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int),
+	final *record.Final, run *experiment.Run, w *build.Worker, watch func(done, all int),
 ) error {
 	if w.Evaluate != nil {
 		if err := evaluate(final, run, w, watch); err != nil {
@@ -48,19 +50,19 @@ const fewReplicas = 256
 // take away have files of their own.
 func Stacks(run *experiment.Run) bool {
 	cfg := run.Config()
-	return run.N() > fewReplicas && len(run.Script()) == 0 && !cfg.External()
+	return run.N() > fewReplicas && len(run.Config().Faults.Script) == 0 && !cfg.External()
 }
 
 // SaveReplicas writes the final models of a simulation that Stacks.
 func (r *Results) SaveReplicas(run *experiment.Run, models score.InMemory, rounds int) error {
-	metadata := run.SavedModel(models[0].X, models[0].Statistics).Metadata
-	metadata[experiment.MetaRank], metadata[experiment.MetaRounds] = "all", strconv.Itoa(rounds)
+	metadata := run.Files().Saved(models[0].X, models[0].Statistics).Metadata
+	metadata[modelfile.MetaRank], metadata[modelfile.MetaRounds] = "all", strconv.Itoa(rounds)
 	space := runfolder.SpaceError{
 		Dir: r.Dir, Key: "output.dir", What: "the final models", Need: floatBytes * int64(run.Dim()) * int64(len(models)),
 	}
 	return r.Saver.Save(space, func() error {
 		return train.WriteReplicas(runfolder.ReplicasPath(r.Dir), len(models), metadata, func(i int) train.Saved {
-			return run.Tensors(models[i].X, models[i].Statistics)
+			return run.Files().Tensors(models[i].X, models[i].Statistics)
 		})
 	})
 }
@@ -71,8 +73,8 @@ func (r *Results) SaveMean(run *experiment.Run, models score.InMemory, digest st
 	if err != nil {
 		return err
 	}
-	mean := run.SavedModel(models.Mean(), statistics)
-	mean.Metadata[experiment.MetaRank], mean.Metadata[experiment.MetaDigest] = "average", digest
+	mean := run.Files().Saved(models.Mean(), statistics)
+	mean.Metadata[modelfile.MetaRank], mean.Metadata[modelfile.MetaDigest] = "average", digest
 	mean.Metadata["averaged"] = strconv.Itoa(len(models))
 	space := runfolder.SpaceError{
 		Dir: r.Dir, Key: "output.dir", What: "the average model", Need: floatBytes * int64(run.Dim()),
@@ -81,7 +83,7 @@ func (r *Results) SaveMean(run *experiment.Run, models score.InMemory, digest st
 }
 
 // evaluate adds the score of the replica to a result.
-func evaluate(final *record.Final, run *experiment.Run, w *experiment.Worker, watch func(done, all int)) error {
+func evaluate(final *record.Final, run *experiment.Run, w *build.Worker, watch func(done, all int)) error {
 	score, err := w.Evaluate(w.Machine.Params(), watch)
 	if err != nil {
 		return err
@@ -98,12 +100,12 @@ func evaluate(final *record.Final, run *experiment.Run, w *experiment.Worker, wa
 const floatBytes = 4
 
 // save writes the replica of a worker.
-func (r *Results) save(final *record.Final, run *experiment.Run, w *experiment.Worker) error {
+func (r *Results) save(final *record.Final, run *experiment.Run, w *build.Worker) error {
 	own := w.Model()
-	model := run.SavedModel(own.X, own.Statistics)
-	model.Metadata[experiment.MetaRank] = strconv.Itoa(final.Rank)
-	model.Metadata[experiment.MetaRounds] = strconv.Itoa(final.Rounds)
-	model.Metadata[experiment.MetaDigest] = final.Digest
+	model := run.Files().Saved(own.X, own.Statistics)
+	model.Metadata[modelfile.MetaRank] = strconv.Itoa(final.Rank)
+	model.Metadata[modelfile.MetaRounds] = strconv.Itoa(final.Rounds)
+	model.Metadata[modelfile.MetaDigest] = final.Digest
 	space := runfolder.SpaceError{
 		Dir: r.Dir, Key: "output.dir", What: "a final model", Need: floatBytes * int64(len(own.X)),
 	}
@@ -120,7 +122,7 @@ func (r *Results) SaveAverage(
 		return nil
 	}
 	mean := train.Averaging{Watch: watch, Metadata: map[string]string{
-		experiment.MetaRank: "average", experiment.MetaDigest: digest,
+		modelfile.MetaRank: "average", modelfile.MetaDigest: digest,
 	}}
 	for _, final := range finals {
 		mean.Files = append(mean.Files, runfolder.ModelPath(r.Dir, final.Rank))
@@ -140,7 +142,7 @@ func Models(f *runfolder.Folder, run *experiment.Run, finals []record.Final) (sc
 	for _, final := range finals {
 		paths = append(paths, f.ModelPath(final.Rank))
 	}
-	return run.Saved(paths)
+	return run.Files().Replicas(paths)
 }
 
 // EachSecond reports the finished share of a test once a second and at its end. It reports nothing of a test that takes

@@ -36,7 +36,7 @@ const startFile = "start.safetensors"
 
 // keepStart writes the vector at round 0.
 func (s *Store) keepStart(run *experiment.Run, p Program) error {
-	return train.Write(filepath.Join(s.dir, startFile), train.Saved{X: p.Start(), Layout: run.Layout()})
+	return train.Write(filepath.Join(s.dir, startFile), train.Saved{X: p.Start(), Layout: run.Files().Layout()})
 }
 
 // StartVector returns the vector at round 0, nil if none is kept.

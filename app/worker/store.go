@@ -17,8 +17,10 @@ import (
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/budget"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/journal"
 	"gossiptrainer/internal/safefile"
@@ -161,7 +163,7 @@ type Origin struct {
 
 // Find says where the worker begins. Until Close no other process can open the same store.
 func (s *Store) Find(from Start) (Origin, error) {
-	if s.run.Reweights() && from != Resume {
+	if s.run.Config().Reweights() && from != Resume {
 		return Origin{}, nil // the others go on, so that its own checkpoint is useless
 	}
 	if err := s.claim(from); err != nil {
@@ -184,8 +186,8 @@ func (s *Store) Find(from Start) (Origin, error) {
 }
 
 // Begin builds the worker of a run at its origin, and returns its checkpoints. The program is nil for a built-in model.
-func (s *Store) Begin(o Origin, run *experiment.Run, p Program) (*experiment.Worker, *node.Checkpoints, error) {
-	w, err := run.Resume(s.rank, o.State)
+func (s *Store) Begin(o Origin, run *experiment.Run, p Program) (*build.Worker, *node.Checkpoints, error) {
+	w, err := build.New(run, s.rank, o.State)
 	if err != nil || !o.Kept {
 		return w, nil, err
 	}
@@ -265,7 +267,7 @@ func (s *Store) hintRank(err error) error {
 
 // keep returns the checkpoints of w, which is at the beginning of round. At the beginning of round 0 the run file gives
 // all of a worker's state.
-func (s *Store) keep(w *experiment.Worker, round int, p Program) (*node.Checkpoints, error) {
+func (s *Store) keep(w *build.Worker, round int, p Program) (*node.Checkpoints, error) {
 	c := s.run.Config().Checkpoint
 	kept := &node.Checkpoints{
 		Round: round, Every: c.Every, Period: time.Duration(c.Seconds * float64(time.Second)), Keep: c.Keep,
@@ -280,7 +282,7 @@ func (s *Store) keep(w *experiment.Worker, round int, p Program) (*node.Checkpoi
 	default:
 		s.copies(kept, w)
 	}
-	sizes := s.run.Sizes(s.rank)
+	sizes := forecast.Sizes(s.run, s.rank)
 	s.setAside(sizes, kept)
 	if m, ok := w.Machine.(interface{ Slots() gossip.Slots }); ok {
 		var err error

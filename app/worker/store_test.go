@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/model"
@@ -235,7 +236,7 @@ func TestASupervisorKnowsNoSize(t *testing.T) {
 }
 
 // open builds the worker of a built-in model where the store says.
-func open(s *Store, from Start) (*experiment.Worker, *node.Checkpoints, error) {
+func open(s *Store, from Start) (*build.Worker, *node.Checkpoints, error) {
 	o, err := s.Find(from)
 	if err != nil {
 		return nil, nil, err

@@ -4,19 +4,19 @@ import (
 	"fmt"
 
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/checkpoint"
-	"gossiptrainer/internal/experiment"
 	"gossiptrainer/node"
 )
 
 // sizeOf returns the bytes of a worker's state.
-func sizeOf(w *experiment.Worker, shown *state.Snapshot) int64 {
+func sizeOf(w *build.Worker, shown *state.Snapshot) int64 {
 	w.Save(shown)
 	return shown.Bytes()
 }
 
 // copies takes the checkpoints by way of a copy in memory, which it returns.
-func (s *Store) copies(kept *node.Checkpoints, w *experiment.Worker) (taken *state.Snapshot) {
+func (s *Store) copies(kept *node.Checkpoints, w *build.Worker) (taken *state.Snapshot) {
 	taken = new(state.Snapshot)
 	kept.Take = func(int) { w.Save(taken) }
 	kept.Write = func(k int) error {
@@ -31,7 +31,7 @@ func (s *Store) copies(kept *node.Checkpoints, w *experiment.Worker) (taken *sta
 }
 
 // streams takes the checkpoints without a copy. shown shares the memory of the worker.
-func (s *Store) streams(kept *node.Checkpoints, w *experiment.Worker, shown *state.Snapshot) {
+func (s *Store) streams(kept *node.Checkpoints, w *build.Worker, shown *state.Snapshot) {
 	var draft *checkpoint.Draft
 	var size int64
 	failed := error(nil)

@@ -12,8 +12,8 @@ import (
 
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/script"
-	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
@@ -45,7 +45,7 @@ type Options struct {
 // Train runs worker w on a node that has joined, tests its replica, and saves it. If the run has gone on without w, the
 // worker asks for a place, and continues from there.
 func Train(
-	ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker, o Options,
+	ctx context.Context, n *node.Node, run *experiment.Run, w *build.Worker, o Options,
 ) (record.Final, error) {
 	final, run, w, err := o.train(ctx, n, run, w)
 	if err != nil {
@@ -73,8 +73,8 @@ func Train(
 // train does the rounds of w, or of the worker that comes back in its place. It returns that worker, and the run that
 // it has at its end.
 func (o *Options) train(
-	ctx context.Context, n *node.Node, run *experiment.Run, w *experiment.Worker,
-) (record.Final, *experiment.Run, *experiment.Worker, error) {
+	ctx context.Context, n *node.Node, run *experiment.Run, w *build.Worker,
+) (record.Final, *experiment.Run, *build.Worker, error) {
 	driven := o.driven(ctx, run, w, node.Worker{
 		Checkpoints: o.Checkpoints, Returned: o.Returned,
 	})
@@ -94,7 +94,7 @@ func (o *Options) train(
 }
 
 // change makes w go on with the vector that its script has chosen, if it has. The run becomes that of this vector.
-func (o *Options) change(run **experiment.Run, w *experiment.Worker) (*work.Change, error) {
+func (o *Options) change(run **experiment.Run, w *build.Worker) (*work.Change, error) {
 	told := o.Script.Change()
 	if told == nil {
 		return nil, nil
@@ -103,7 +103,7 @@ func (o *Options) change(run **experiment.Run, w *experiment.Worker) (*work.Chan
 	if err != nil {
 		return nil, err
 	}
-	change, err := next.Change(w, told.From, told.Vector)
+	change, err := build.Change(next, w, told.From, told.Vector)
 	if err != nil {
 		return nil, err
 	}
@@ -116,31 +116,32 @@ func (o *Options) change(run **experiment.Run, w *experiment.Worker) (*work.Chan
 
 // driven completes the options of a node for w; d says where it begins.
 func (o *Options) driven(
-	ctx context.Context, run *experiment.Run, w *experiment.Worker, d node.Worker,
+	ctx context.Context, run *experiment.Run, w *build.Worker, d node.Worker,
 ) node.Worker {
 	d.Task = w.Task
-	d.Gradient = run.Scored(w, o.Trial.tried(ctx, slowed(ctx, w.Gradient, run.Slowdown(w.Rank))), o.Observe)
+	slow := slowed(ctx, w.Gradient, run.Config().Train.Slowdown(w.Rank))
+	d.Gradient = build.Scored(w, o.Trial.tried(ctx, slow), o.Observe)
 	d.Arbiter, d.Through = o.Arbiter, o.Through
 	if o.Script != nil {
 		d.Program = &node.Program{Late: o.Script.Late.Observe, Notice: o.Script.Notice, Newest: o.Script.Newest}
 	}
 	d.Surroundings = work.Surroundings{Network: run.Network(), Processor: machine.ProcessorTime}
 	d.OpenLinks = run.Config().Node.OpenLinks
-	d.Lost, d.Tolerance = LostPolicy(run.Config()), run.Config().Faults.Tolerance
+	d.Lost, d.Tolerance = LostPolicy(run), run.Config().Faults.Tolerance
 	return d
 }
 
 // comeBack builds a lost worker for its place in a run that has gone on.
 func comeBack(
 	ctx context.Context, n *node.Node, run *experiment.Run, rank topology.Rank, a node.Arbiter,
-) (*experiment.Worker, *node.Place, error) {
+) (*build.Worker, *node.Place, error) {
 	closing := run.Closing(rank)
-	if run.Asynchronous() { // a place begins with a round
+	if run.Method().Asynchronous() { // a place begins with a round
 		closing = nil
 	}
-	var w *experiment.Worker
+	var w *build.Worker
 	place, err := n.ComeBack(ctx, closing, a, func(p node.Place, s *state.Snapshot) (err error) {
-		w, err = run.Join(rank, p.Sponsor, s)
+		w, err = build.Join(run, rank, p.Sponsor, s)
 		return err
 	})
 	return w, &place, err
@@ -163,8 +164,8 @@ func slowed(ctx context.Context, gradient work.Gradient, factor float64) work.Gr
 }
 
 // LostPolicy returns what the workers of a run do about a lost neighbour.
-func LostPolicy(cfg configs.Config) node.LostPolicy {
-	switch cfg.Faults.OnLostNeighbor {
+func LostPolicy(run *experiment.Run) node.LostPolicy {
+	switch run.Config().Faults.OnLostNeighbor {
 	case "stop":
 		return node.Fail
 	case "reweight":

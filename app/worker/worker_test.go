@@ -12,6 +12,7 @@ import (
 
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/node"
@@ -61,7 +62,7 @@ func TestPoliciesOfALostNeighbour(t *testing.T) {
 	policies := map[string]node.LostPolicy{"wait": node.Wait, "stop": node.Fail, "reweight": node.Reweight}
 	for setting, want := range policies {
 		run := smallRun(t, "faults.on_lost_neighbor="+setting)
-		if got := LostPolicy(run.Config()); got != want {
+		if got := LostPolicy(run); got != want {
 			t.Errorf("%s: policy %v, want %v", setting, got, want)
 		}
 	}
@@ -69,7 +70,7 @@ func TestPoliciesOfALostNeighbour(t *testing.T) {
 
 func TestAResultIsCompletedAndSaved(t *testing.T) {
 	run := smallRun(t)
-	w, err := run.Worker(1)
+	w, err := build.New(run, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

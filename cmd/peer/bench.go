@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gossiptrainer/app/screen"
-	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/lab/bench"
 )
 
@@ -165,13 +165,15 @@ does nothing but multiply and add in registers, in turns with it.`,
 			if len(args) == 0 {
 				args = []string{defaultPreset}
 			}
-			var runs []*experiment.Run
+			var runs []bench.Subject
 			for _, name := range args {
 				run, err := (&runFile{set: set}).assemble([]string{name})
 				if err != nil {
 					return err
 				}
-				runs = append(runs, run)
+				cfg := run.Config()
+				runs = append(runs, bench.Subject{Run: cfg.Name, Model: cfg.Model.Name, Batch: cfg.Train.Batch,
+					Build: func() (*build.Worker, error) { return build.New(run, 0, nil) }})
 			}
 			return c.answer(during(c, "timing gradients", func(t *screen.Task) (*bench.StepReport, error) {
 				return bench.Step(runs, times, t.Reach)

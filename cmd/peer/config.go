@@ -75,7 +75,7 @@ func nextOf(file *runFile, run *experiment.Run) string {
 		return file.command("lab") + " -- python3 train.py"
 	case cfg.Views() && cfg.Wire.Entropy != "none": // no members code their payloads
 		return file.command("sim") + " --set wire.entropy=none"
-	case cfg.Views() && cmp.Or(run.CheckFaults(), experiment.CheckMember(run)) != nil:
+	case cfg.Views() && cmp.Or(experiment.CheckFaults(run.Config()), experiment.CheckMember(run)) != nil:
 		return file.command("sim")
 	}
 	return file.command("lab")

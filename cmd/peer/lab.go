@@ -146,7 +146,7 @@ func (c *console) runLab(ctx context.Context, file *runFile, run *experiment.Run
 	if err := c.summarize(s, models, shown); err != nil {
 		return err
 	}
-	if cfg.Views() && (cfg.External() || run.Asynchronous()) { // no log of views replays it
+	if cfg.Views() && (cfg.External() || run.Method().Asynchronous()) { // no log of views replays it
 		return nil
 	}
 	if cfg.Views() {

@@ -19,6 +19,7 @@ import (
 
 	"gossiptrainer/app/models"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/rng"
@@ -156,7 +157,7 @@ func TestPyTorchScoresAStandardisedTableAsTheProductDoes(t *testing.T) {
 	})
 	run := runWith(t, "topology={kind: complete, size: 2}", "train.rounds=100",
 		"data={name: file, path: "+rows+", standardise: true}")
-	w, err := run.Worker(0)
+	w, err := build.New(run, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func TestPyTorchScoresAStandardisedTableAsTheProductDoes(t *testing.T) {
 	for i := range x {
 		x[i] *= 4 // a start like this one tells the classes apart
 	}
-	if err := train.Write(path, run.SavedModel(x, nil)); err != nil {
+	if err := train.Write(path, run.Files().Saved(x, nil)); err != nil {
 		t.Fatal(err)
 	}
 	whole := models.Request{Model: path, Data: rows, Set: []string{"data.test=" + turned}}
@@ -288,7 +289,7 @@ func scoreVGG(t *testing.T, dir string, m configs.Model) (path string, _ torchSc
 	if carrier, ok := f.(model.Carrier); ok {
 		statistics = carrier.Statistics()
 	}
-	if err := train.Write(path, run.SavedModel(x, statistics)); err != nil {
+	if err := train.Write(path, run.Files().Saved(x, statistics)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "test_batch.bin"), rows, 0o666); err != nil {

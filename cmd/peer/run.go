@@ -237,7 +237,7 @@ func runMember(ctx context.Context, c *console, run *experiment.Run, m *member) 
 		return err
 	}
 	c.say("%s", result)
-	replays := m.script == nil && !run.Asynchronous()
+	replays := m.script == nil && !run.Method().Asynchronous()
 	if replays && result.Digest != "" { // the log of one that has left lacks the end of the run
 		c.next(advice.Command("peer", "sim", s.Folder.Path(runfolder.RunFile), "--views", s.Folder.Dir),
 			"the same run from its log of views: the same digest")

@@ -113,7 +113,7 @@ func (f *runFile) assemble(args []string) (*experiment.Run, error) {
 // again returns the command that repeats a finished run in another mode.
 func (f *runFile) again(s *session.Session, mode string) string {
 	rounds := s.Shorter()
-	if rounds == 0 || s.Run.Asynchronous() {
+	if rounds == 0 || s.Run.Method().Asynchronous() {
 		return f.command(mode)
 	}
 	cfg := s.Run.Config()

@@ -141,7 +141,7 @@ func simViews(cmd *cobra.Command, c *console, file *runFile, args []string, f si
 	if err := c.summarize(s, models, log); err != nil {
 		return err
 	}
-	if run.Asynchronous() { // no log has the times of its pairs
+	if run.Method().Asynchronous() { // no log has the times of its pairs
 		return nil
 	}
 	c.next(file.command("sim")+" --views "+advice.Command(s.Folder.Dir),
@@ -167,7 +167,7 @@ func (f simFlags) runs(file *runFile, args []string, ends session.Until) ([]*exp
 	if err := ends.Check(runs[0]); err != nil {
 		return nil, err
 	}
-	if len(f.also) > 0 && len(runs[0].Script()) > 0 {
+	if len(f.also) > 0 && len(runs[0].Config().Faults.Script) > 0 {
 		return nil, advice.Usagef("sim: faults and --also: workers that die take gradients once more: " +
 			"one command for each network")
 	}

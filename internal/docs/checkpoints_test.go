@@ -12,6 +12,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/sim"
@@ -157,11 +158,11 @@ func endOf(t *testing.T, set []string) *state.Snapshot {
 	if err != nil {
 		t.Fatal(err)
 	}
-	workers, err := run.Workers()
+	workers, err := build.All(run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = sim.Run(context.Background(), experiment.Tasks(workers), sim.Options{
+	_, err = sim.Run(context.Background(), build.Tasks(workers), sim.Options{
 		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
 	})
 	if err != nil {

@@ -1,10 +1,7 @@
 package experiment
 
 import (
-	"fmt"
-
 	"gossiptrainer/configs"
-	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
 
@@ -14,8 +11,8 @@ const mostClosed = 1 << 12
 // admit refuses graphs on which the algorithm does not converge. Metropolis weights on
 // a connected graph are symmetric, doubly stochastic and have ρ < 1: all that most
 // algorithms ask of W (docs/math.md#admissibility).
-func (r *Run) admit(g *topology.Graph) error {
-	if n := g.N(); n > mostClosed && r.Reweights() && g.Spec().Kind.Closes() {
+func admit(r *Run, g *topology.Graph) error {
+	if n := g.N(); n > mostClosed && r.cfg.Reweights() && g.Spec().Kind.Closes() {
 		return configs.Errorf("topology.size", "%d workers: a %s that closes its gaps has at most %d, because each worker "+
 			"keeps the order of all others", n, g.Spec().Kind, mostClosed).With("faults.on_lost_neighbor")
 	}
@@ -35,13 +32,4 @@ func (r *Run) admit(g *topology.Graph) error {
 		"%s needs %s, and %s with slack %.4g has %.4g: set the slack below %.4g, or to auto",
 		r.method, on.Need, spec, spec.Slack, spectrum.LambdaN, spec.Slack*on.Most(spectrum)).With("algorithm.name",
 		"topology.kind", "topology.size")
-}
-
-// certificate returns the values of the graph from which the certified rule computes theta.
-func (r *Run) certificate(s topology.Spectrum) (moniqua.Certified, error) {
-	if r.method.Theta.Certificate == nil {
-		return moniqua.Certified{}, fmt.Errorf("experiment: the certified theta has no bound for the algorithm %s", r.method)
-	}
-	sums, err := r.method.Theta.Certificate(r.graph, s, r.settings())
-	return moniqua.Certified{S: sums.S, S1: sums.S1, Rho: sums.Rho, Levels: r.levels(), Rounding: r.rounding()}, err
 }

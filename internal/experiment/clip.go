@@ -3,12 +3,11 @@ package experiment
 import (
 	"fmt"
 
-	"gossiptrainer/algos"
 	"gossiptrainer/configs"
 )
 
 // checkClip makes sure that every worker has more neighbours than may be poisoned.
-func (r *Run) checkClip() (warnings []string, err error) {
+func checkClip(r *Run) (warnings []string, err error) {
 	clip := r.cfg.Algorithm.Clip
 	for i, rows := range r.rows {
 		row := rows.At(0)
@@ -22,19 +21,10 @@ func (r *Run) checkClip() (warnings []string, err error) {
 		warnings = append(warnings, fmt.Sprintf("%s mixes clipped: the mean of the models moves by more than the gradients, "+
 			"above all where the workers' data differ", r.cfg.Algorithm.Name))
 	}
-	if a := r.cfg.Algorithm; clip.On() && r.quantized() && !a.Theta.Verify {
+	if a := r.cfg.Algorithm; clip.On() && quantized(r) && !a.Theta.Verify {
 		warnings = append(warnings, "clipped mixing of moniqua without verification: a poisoned message then decodes to "+
 			"some model within theta, which clipping tells from honest ones only by its distance: "+
 			"set algorithm.theta.verify: true")
 	}
 	return warnings, nil
-}
-
-// clip returns the settings with which a worker clips its mixing, nil if it does not clip.
-func (r *Run) clip() *algos.Clip {
-	clip := r.cfg.Algorithm.Clip
-	if !clip.On() {
-		return nil
-	}
-	return &algos.Clip{Radius: clip.Radius, Liars: clip.Liars}
 }

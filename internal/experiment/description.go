@@ -8,6 +8,7 @@ import (
 // A Description says for people what a run does.
 type Description struct {
 	configs.Method
+	Label   string // of the algorithm in tables
 	Paper   string // of the algorithm, and of the codec that it uses
 	Overlap Overlap
 	Graph   string
@@ -26,12 +27,14 @@ const (
 // Describe says for people what the run does.
 func (r *Run) Describe() Description {
 	a := r.cfg.Algorithm
-	d := Description{Method: r.cfg.Method(), Paper: r.method.Text.Paper, Overlap: waits, Graph: r.graphName()}
-	if r.quantized() {
+	d := Description{
+		Method: r.cfg.Method(), Label: label(r), Paper: r.method.Text.Paper, Overlap: waits, Graph: graphName(r),
+	}
+	if quantized(r) {
 		d.Paper += "; the codec moniqua " + registry.MoniquaPaper
 	}
 	switch {
-	case r.Asynchronous():
+	case r.method.Asynchronous():
 		d.Overlap = asynchronous
 	case r.method.Sends.Early && a.Order != "atc":
 		d.Overlap = Overlaps
@@ -40,7 +43,7 @@ func (r *Run) Describe() Description {
 }
 
 // graphName names the graph on which messages travel.
-func (r *Run) graphName() string {
+func graphName(r *Run) string {
 	switch {
 	case r.method.On.Kind != "":
 		return string(r.method.On.Kind)
@@ -50,19 +53,10 @@ func (r *Run) graphName() string {
 	return r.cfg.Topology.Kind
 }
 
-// Claim returns the bytes of a message as papers count them: bits times parameters, without hashes and headers. It is 0
-// where the bits per parameter are not fixed.
-func (r *Run) Claim() float64 {
-	bits := 0
-	switch a := r.cfg.Algorithm; {
-	case r.controlled() || r.dim == 0:
-	case r.Compresses() && r.hasBits():
-		bits = a.Compressor.Bits
-	case r.Compresses():
-	case !r.quantized():
-		bits = fullBits
-	case a.Levels == 0:
-		bits = a.Bits
+// label returns the name of the algorithm in tables. The codec decides between dpsgd and moniqua, d2 and moniqua-d2.
+func label(r *Run) string {
+	if quantized(r) {
+		return r.method.Sends.Label
 	}
-	return float64(bits) / 8 * float64(r.Parameters())
+	return r.method.Name
 }

@@ -29,21 +29,21 @@ func (r *Run) Diverged(err error) error {
 	if !errors.Is(err, train.ErrDiverged) {
 		return err
 	}
-	return &divergedError{Err: err, fix: r.fix()}
+	return &divergedError{Err: err, fix: fix(r)}
 }
 
 // fix names first the settings that break a rule, then settings that help any run.
-func (r *Run) fix() string {
+func fix(r *Run) string {
 	a := r.cfg.Algorithm
-	fixes := r.beyondRules()
+	fixes := beyondRules(r)
 	switch {
 	case len(fixes) > 0:
-	case r.quantized():
+	case quantized(r):
 		fixes = append(fixes, fmt.Sprintf("more algorithm.bits than %d", r.Bits()))
 	case r.method.Fix != "":
 		of := strings.NewReplacer("<compressor>", a.Compressor.Name, "<bits>", strconv.Itoa(r.Bits()))
 		fixes = append(fixes, of.Replace(r.method.Fix))
-	case r.Compresses() && a.Gamma > 0:
+	case r.method.Compresses() && a.Gamma > 0:
 		fixes = append(fixes, fmt.Sprintf("a smaller algorithm.gamma than %v", float64(a.Gamma)))
 	}
 	if r.cfg.External() {
@@ -55,26 +55,26 @@ func (r *Run) fix() string {
 }
 
 // beyondRules returns advice about a slack, a gamma or a compressor that auto would not choose.
-func (r *Run) beyondRules() []string {
+func beyondRules(r *Run) []string {
 	var fixes []string
 	spec := r.graph.Spec()
 	spec.Slack = 1
 	g, err := topology.New(spec)
 	if err == nil {
-		g, err = r.chooseSlack(g)
+		g, err = chooseSlack(r, g)
 	}
 	if err == nil && r.method.On.Kind == "" && float64(r.cfg.Topology.Slack) > g.Spec().Slack {
 		fixes = append(fixes,
 			fmt.Sprintf("topology.slack: auto, which is %v here, instead of %v", g.Spec().Slack, float64(r.cfg.Topology.Slack)))
 	}
-	if r.Compresses() {
-		if made, err := r.typical().compressor(0); err == nil {
-			if why := r.unsuited(r.cfg.Algorithm.Compressor, made); why != "" {
+	if r.method.Compresses() {
+		if made, err := r.compressors.Make(0, nil); err == nil {
+			if why := r.compressors.Unsuited(made); why != "" {
 				fixes = append(fixes, "another compressor ("+why+")")
 			}
 		}
 	}
-	if gamma, err := r.chooseGamma(); err == nil && gamma > 0 && r.cfg.Algorithm.Gamma > gamma {
+	if gamma, err := chooseGamma(r); err == nil && gamma > 0 && r.cfg.Algorithm.Gamma > gamma {
 		fixes = append(fixes,
 			fmt.Sprintf("algorithm.gamma: auto, which is %v here, instead of %v", float64(gamma),
 				float64(r.cfg.Algorithm.Gamma)))

@@ -10,8 +10,11 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/modelfile"
+	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/model"
 	"gossiptrainer/topology"
 )
@@ -32,75 +35,75 @@ func NewFor(trained *data.Trained, cfg configs.Config, notes ...string) (*Run, e
 		return nil, err
 	}
 	if trained == nil {
-		if trained, err = startOf(cfg); err != nil {
+		if trained, err = modelfile.StartOf(cfg); err != nil {
 			return nil, err
 		}
 	}
 	if r.data, err = shards.Open(cfg, trained); err != nil {
 		return nil, err
 	}
-	return r.assemble()
+	return assemble(r)
 }
 
 // assemble builds the run on its data.
-func (r *Run) assemble() (*Run, error) {
+func assemble(r *Run) (*Run, error) {
 	cfg := r.cfg
-	err := r.countRounds()
+	err := countRounds(r)
 	if err != nil {
 		return nil, err
 	}
-	if r.graph, r.cfg.Topology.Slack, err = r.newGraph(); err != nil {
+	if r.graph, r.cfg.Topology.Slack, err = newGraph(r); err != nil {
 		return nil, err
 	}
 	r.rows = r.method.Neighbours(r.graph)
 	if r.links, err = linksOf(cfg, r.graph.Spec(), r.rows); err != nil {
 		return nil, err
 	}
-	if err := r.checkScript(); err != nil {
+	if err := checkScript(r); err != nil {
 		return nil, err
 	}
-	clipping, err := r.checkClip()
+	clipping, err := checkClip(r)
 	if err != nil {
 		return nil, err
 	}
 	if r.schedule, err = newSchedule(r.cfg.Train); err != nil {
 		return nil, err
 	}
-	if r.bound, err = r.largestBound(); err != nil {
+	if r.modulo, err = newModulo(r); err != nil {
 		return nil, err
 	}
-	if r.theta, r.control, err = r.chooseTheta(); err != nil {
-		return nil, err
-	}
-	if r.extent, err = r.measure(); err != nil {
+	if err = measure(r); err != nil {
 		return nil, err
 	}
 	if kind, _ := model.Find(cfg.Model.Name); kind.Has("spread") {
-		if r.problem, err = model.NewProblem(r.modelSpec(0, 1)); err != nil {
+		if r.problem, err = model.NewProblem(r.ModelSpec(0, 1)); err != nil {
 			return nil, configs.Errorf("model", "%v", err)
 		}
-		r.problem.Redraw = r.N()*r.dim > keptOptima
+		r.problem.Redraw = r.N()*r.size.Dim > keptOptima
 	}
-	r.scorer = r.newScorer()
-	if err := r.checkController(); err != nil {
+	r.scorer = newScorer(r)
+	r.compressors = newCompressors(r)
+	if err := checkController(r); err != nil {
 		return nil, err
 	}
-	compressing, err := r.checkCompressor()
-	if err != nil {
-		return nil, err
-	}
-	quiet, loud := r.data.Told()
-	r.notes = slices.Concat(r.notes, quiet)
-	r.warnings = slices.Concat(loud, clipping, compressing, r.checkSecurity())
-	if r.method.Gamma != nil && cfg.Algorithm.Gamma == configs.Computed && r.dim > 0 {
-		if r.cfg.Algorithm.Gamma, err = r.chooseGamma(); err != nil {
+	var compressing []string
+	if r.method.Compresses() {
+		if compressing, err = r.compressors.Check(); err != nil {
 			return nil, err
 		}
 	}
-	if r.coder, err = coderOf(cfg.Wire); err != nil {
-		return nil, err
+	quiet, loud := r.data.Told()
+	r.notes = slices.Concat(r.notes, quiet)
+	r.warnings = slices.Concat(loud, clipping, compressing, checkSecurity(r))
+	if r.method.Gamma != nil && cfg.Algorithm.Gamma == configs.Computed && r.size.Dim > 0 {
+		if r.cfg.Algorithm.Gamma, err = chooseGamma(r); err != nil {
+			return nil, err
+		}
 	}
-	return r, r.checkViews()
+	if _, err := entropy.Parse(cfg.Wire.Entropy); err != nil {
+		return nil, configs.Errorf("wire.entropy", "%v", err)
+	}
+	return r, checkViews(r)
 }
 
 // keptOptima is the number of coordinates of all workers up to which a run keeps the optima of its quadratics: 4 bytes
@@ -108,7 +111,7 @@ func (r *Run) assemble() (*Run, error) {
 const keptOptima = 1 << 25
 
 // newGraph returns the graph of the run, and its slack, which auto may have chosen.
-func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
+func newGraph(r *Run) (*topology.Graph, configs.Auto, error) {
 	t := r.cfg.Topology
 	spec := t.Spec()
 	spec.Slack, spec.Seed = float64(t.Slack), r.cfg.Seed
@@ -130,15 +133,15 @@ func (r *Run) newGraph() (*topology.Graph, configs.Auto, error) {
 	}
 	slack := t.Slack
 	if choose {
-		if graph, err = r.chooseSlack(graph); err == nil {
-			graph, err = r.steadySlack(graph)
+		if graph, err = chooseSlack(r, graph); err == nil {
+			graph, err = steadySlack(r, graph)
 		}
 		if err != nil {
 			return nil, 0, err
 		}
 		slack = configs.Auto(graph.Spec().Slack)
 	}
-	return graph, slack, r.admit(graph)
+	return graph, slack, admit(r, graph)
 }
 
 func newSchedule(t configs.Train) (train.Schedule, error) {
@@ -154,7 +157,7 @@ func newSchedule(t configs.Train) (train.Schedule, error) {
 }
 
 // countRounds computes the rounds of a run whose file gives epochs.
-func (r *Run) countRounds() error {
+func countRounds(r *Run) error {
 	t := &r.cfg.Train
 	if t.Epochs == 0 || r.data == nil {
 		return nil
@@ -172,17 +175,28 @@ func (r *Run) countRounds() error {
 	return nil
 }
 
-// measure returns the size of the model.
-func (r *Run) measure() (extent, error) {
-	size, err := model.Measure(r.modelSpec(0, 1))
-	if err != nil {
-		return extent{}, configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
+// measure takes the size of the model.
+func measure(r *Run) (err error) {
+	if r.size, err = model.Measure(r.ModelSpec(0, 1)); err != nil {
+		return configs.Errorf("model.name", "%v", err).With("data.name", "model.hidden", "model.depth")
 	}
-	files, err := newModelFiles(r.cfg, size)
-	e := extent{files: files, dim: size.Dim, sample: size.Sample, packed: size.Packed, part: size.Part}
 	if o := r.cfg.Model.Outline; o != nil {
-		e.exact = o.Exact
+		r.exact = o.Exact
 	}
-	e.files.layers = size.Layout
-	return e, err
+	if r.modulo != nil {
+		r.modulo.Dim, r.modulo.Exact = r.size.Dim, r.exact
+	}
+	r.files, err = modelfile.New(r.cfg, r.size, r.N(), r.data)
+	return err
+}
+
+// methodOf returns the registry's row of the algorithm in a.
+func methodOf(a configs.Algorithm) (registry.Algorithm, error) {
+	if row, ok := registry.Find(a.Name, a.Reduce); ok {
+		return row, nil
+	}
+	if names := registry.Names(nil); !slices.Contains(names, a.Name) {
+		return registry.Algorithm{}, configs.Errorf("algorithm.name", "%q is not one of %v", a.Name, names)
+	}
+	return registry.Algorithm{}, configs.Errorf("algorithm.reduce", "%q is not one of %v", a.Reduce, registry.Forms())
 }

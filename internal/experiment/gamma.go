@@ -2,7 +2,8 @@ package experiment
 
 import (
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/registry"
+	"gossiptrainer/internal/bits"
+	"gossiptrainer/internal/compress"
 )
 
 const (
@@ -15,24 +16,25 @@ const (
 
 // chooseGamma returns the consensus step that auto stands for, 0 for algorithms without one. It has two digits, like
 // the slack, so that all workers compute the same value.
-func (r *Run) chooseGamma() (configs.Auto, error) {
+func chooseGamma(r *Run) (configs.Auto, error) {
 	if r.method.Gamma == nil {
 		return 0, nil
 	}
 	a := r.cfg.Algorithm
 	c := a.Compressor
-	if r.controlled() {
+	if bits.Controlled(r.cfg.Algorithm.Controller) {
 		c.Bits = a.Controller.MinBits
 	}
-	f, err := faithful(c, r.compressed())
+	of := r.compressors
+	f, err := compress.Faithful(c, of.Length())
 	if err != nil {
 		return 0, err
 	}
-	made, err := newCompressor(c, r.compressed(), 0)
+	made, err := compress.New(c, of.Length(), 0)
 	if err != nil {
 		return 0, err
 	}
-	fix, most := r.unsuited(c, made), float64(mostNoise)
+	fix, most := of.Unsuited(made), float64(mostNoise)
 	if fix == "" {
 		fix, most = "take more bits", mostGain
 	}
@@ -47,37 +49,8 @@ func (r *Run) chooseGamma() (configs.Auto, error) {
 		return 0, configs.Errorf("algorithm.gamma", "%v: give a gamma instead of auto", err).With("topology.size")
 	}
 	gamma := 1.0
-	if beta := spectrum.Beta; beta > 0 && f != lossless {
+	if beta := spectrum.Beta; beta > 0 && f != compress.Lossless {
 		gamma = min(1, r.method.Gamma(f, beta))
 	}
 	return configs.Auto(twoDigits(gamma)), nil
-}
-
-// lossless is the fidelity of a compressor that sends everything.
-var lossless = registry.Fidelity{Share: 1, Gain: 1}
-
-// faithful measures a compressor for models of d parameters. The error of a grid with a given step does not depend on
-// the vector, so no feedback lets it grow.
-func faithful(c configs.Compressor, d int) (registry.Fidelity, error) {
-	if row, _ := registry.FindCompressor(c.Name); row.Fixed {
-		return lossless, nil
-	}
-	if c.K > 0 {
-		c.K, c.Ratio = 0, float64(c.K)/float64(d)
-	}
-	if c.Bucket == 0 && d < sample {
-		c.Bucket = d
-	}
-	z := Normal(sample)
-	_, _, out, err := compressOnce(c, z)
-	if err != nil {
-		return registry.Fidelity{}, err
-	}
-	var inner, sent, whole float64
-	for i := range z {
-		inner += float64(out[i]) * float64(z[i])
-		sent += float64(out[i]) * float64(out[i])
-		whole += float64(z[i]) * float64(z[i])
-	}
-	return registry.Fidelity{Share: inner / whole, Gain: sent / inner}, nil
 }

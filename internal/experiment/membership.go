@@ -5,15 +5,16 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/bits"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/topology"
 )
 
 // CheckFaults returns an error at its key if the script of a run whose members come and go has faults that only the
 // simulator plays.
-func (r *Run) CheckFaults() error {
-	for i, f := range r.Script() {
-		if r.cfg.Views() && f.Kind < fault.Join {
+func CheckFaults(c configs.Config) error {
+	for i, f := range Script(c) {
+		if c.Views() && f.Kind < fault.Join {
 			return configs.Errorf(fmt.Sprintf("faults.script.%d", i), "%v: only peer sim plays it where members come and go: "+
 				"write join, leave or die", f.Kind)
 		}
@@ -21,17 +22,8 @@ func (r *Run) CheckFaults() error {
 	return nil
 }
 
-// checkStill returns an error at its key if the script lets members come and go. Without such faults the founders are
-// the workers of all rounds.
-func (r *Run) checkStill() error {
-	if len(r.cfg.Faults.Script) == 0 || !r.cfg.Views() {
-		return nil
-	}
-	return configs.Errorf("membership.mode", "members that come and go train in peer run, lab and sim: must be fixed here")
-}
-
 // checkViews returns why members of the run cannot come and go, nil if they can or if they need not.
-func (r *Run) checkViews() error {
+func checkViews(r *Run) error {
 	if !r.cfg.Views() {
 		return nil
 	}
@@ -41,13 +33,13 @@ func (r *Run) checkViews() error {
 	case !r.method.Takes.Views.Given:
 		return configs.Errorf("algorithm.name", "%s: members cannot come and go: it %s", r.method,
 			r.method.Takes.Views.Reason())
-	case r.controlled() && a.Controller.Name != "oland-raj":
+	case bits.Controlled(r.cfg.Algorithm.Controller) && a.Controller.Name != "oland-raj":
 		return configs.Errorf("algorithm.controller.name", "%s: members cannot come and go: its choice depends on the time, "+
 			"and no log of views replays it: must be fix or oland-raj", a.Controller.Name)
-	case r.Asynchronous() && r.cfg.External():
+	case r.method.Asynchronous() && r.cfg.External():
 		return configs.Errorf("algorithm.name", "%s: members cannot come and go with a script: its calls are those of "+
 			"a round: take another algorithm", r.method)
-	case r.quantized() && !chooses(r) && a.Theta.Rule != "fixed" && !r.certifies():
+	case quantized(r) && !r.modulo.InRun() && a.Theta.Rule != "fixed" && !r.modulo.Certifies():
 		e := configs.Errorf("algorithm.theta.rule", "%s of %s: members cannot come and go: the bound is one of pairs that "+
 			"stay: must be adaptive, measured or fixed", a.Theta.Rule, r.method)
 		e.Problems[0].Hint = "with adaptive the members choose the bound in the run; or set algorithm.codec to full"
@@ -77,18 +69,7 @@ func (r *Run) checkViews() error {
 		return configs.Errorf("topology.rows", "%dx%d: members cannot come and go: each view takes the grid nearest to a "+
 			"square: must be %dx%d", t.Rows, t.Cols, rows, cols).With("topology.cols")
 	}
-	return r.checkSizes()
-}
-
-// chooses reports whether members choose the bound in the run: all alike, or each worker of pairs its own.
-func chooses(r *Run) bool {
-	_, own := thetaControls[r.cfg.Algorithm.Theta.Rule]
-	return r.control != nil || r.Asynchronous() && own
-}
-
-// certifies reports whether the bound is certified, and the sums of a graph say all about it: those of views add up.
-func (r *Run) certifies() bool {
-	return r.quantized() && r.cfg.Algorithm.Theta.Rule == "certified" && r.method.Theta.Theorem
+	return checkSizes(r)
 }
 
 // mostChecked is the largest number of members of a run whose algorithm needs a property of W: a check for each number
@@ -96,13 +77,13 @@ func (r *Run) certifies() bool {
 const mostChecked = 256
 
 // checkSizes checks graph and algorithm for each number of members.
-func (r *Run) checkSizes() error {
+func checkSizes(r *Run) error {
 	m, on := r.cfg.Membership, r.method.On
 	if on.Met != nil && m.Max > mostChecked {
 		return configs.Errorf("membership.max", "%d: %s needs %s for each number of members: must be at most %d", m.Max,
 			r.method, on.Need, mostChecked)
 	}
-	if r.certifies() && m.Max > mostChecked {
+	if r.modulo.Certifies() && m.Max > mostChecked {
 		return configs.Errorf("membership.max", "%d: theta needs a certificate for each number of members: must be at "+
 			"most %d", m.Max, mostChecked).With("algorithm.theta.rule")
 	}
@@ -111,15 +92,15 @@ func (r *Run) checkSizes() error {
 		if setting, why := spec.Check(); setting != "" {
 			return configs.Errorf("topology."+setting, "%d members: %s", n, why).With("membership.min", "membership.max")
 		}
-		if on.Met == nil && !r.certifies() {
+		if on.Met == nil && !r.modulo.Certifies() {
 			continue
 		}
 		g, err := topology.New(spec)
 		if err == nil && on.Met != nil {
-			err = r.admit(g)
+			err = admit(r, g)
 		}
-		if err == nil && r.certifies() {
-			err = r.certain(g)
+		if err == nil && r.modulo.Certifies() {
+			err = r.modulo.CheckGraph(g)
 		}
 		if err != nil {
 			return err
@@ -138,7 +119,7 @@ func sized(spec topology.Spec, n int) topology.Spec {
 }
 
 // steadySlack returns g with a slack, at most its own, at which the algorithm is stable for each number of members.
-func (r *Run) steadySlack(g *topology.Graph) (*topology.Graph, error) {
+func steadySlack(r *Run, g *topology.Graph) (*topology.Graph, error) {
 	m, need, slack := r.cfg.Membership, r.method.On, g.Spec().Slack
 	if !r.cfg.Views() || need.Met == nil || m.Max > mostChecked {
 		return g, nil
@@ -173,7 +154,7 @@ const leastGrace = time.Second
 func CheckMember(r *Run) error {
 	cfg, usual := r.cfg, configs.Default()
 	switch {
-	case r.Asynchronous() && cfg.External():
+	case r.method.Asynchronous() && cfg.External():
 		return configs.Errorf("algorithm.name", "%s: the scripts of members share their rounds: take another algorithm",
 			cfg.Algorithm.Name)
 	case int(cfg.Train.Rounds)%cfg.Algorithm.LocalSteps != 0:
@@ -194,4 +175,19 @@ func CheckMember(r *Run) error {
 			time.Duration(cfg.Membership.Grace))
 	}
 	return nil
+}
+
+// Resized returns the run with another number of workers. All that auto has chosen stays.
+func Resized(r *Run, n int) (*Run, error) {
+	cfg := r.cfg
+	cfg.Membership, cfg.Topology.Size = configs.Default().Membership, n
+	cfg.Train.Epochs = 0 // their rounds are known
+	spec := sized(cfg.Topology.Spec(), n)
+	cfg.Topology.Rows, cfg.Topology.Cols = spec.Rows, spec.Cols
+	resized, err := New(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("a view of %d members: %w", n, err)
+	}
+	resized.program = r.program
+	return resized, nil
 }

@@ -50,12 +50,12 @@ func linkOf(key string, l configs.LinkLimit) (shape.Link, error) {
 	}, nil
 }
 
-// openLinks is the value of node.security for links without encryption.
-const openLinks = "none"
+// OpenLinks is the value of node.security for links without encryption.
+const OpenLinks = "none"
 
 // checkSecurity warns of links without encryption.
-func (r *Run) checkSecurity() (warnings []string) {
-	if r.cfg.Node.Security != openLinks {
+func checkSecurity(r *Run) (warnings []string) {
+	if r.cfg.Node.Security != OpenLinks {
 		return nil
 	}
 	where := "loopback"

@@ -1,9 +1,12 @@
 package experiment
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/model"
 )
 
 // Where each machine has files of its own and sees no others, the machines tell each other their rows when they meet.
@@ -19,7 +22,7 @@ func (r *Run) WithRows(rows []int) (*Run, error) {
 	case d == r.data:
 		return r, nil
 	}
-	return (&Run{cfg: cfg, method: r.method, data: d}).assemble()
+	return assemble(&Run{cfg: cfg, method: r.method, data: d})
 }
 
 // PeerSections returns the settings that peers compare when they meet: Sections without what follows from the rows of
@@ -37,4 +40,40 @@ func (r *Run) PeerSections() []configs.Section {
 		same.cfg.Train.Rounds = 0
 	}
 	return same.Sections()
+}
+
+// Outlined returns the run of r whose external model has another outline.
+func (r *Run) Outlined(o *model.Outline) (*Run, error) {
+	other := &Run{cfg: r.cfg, method: r.method, data: r.data}
+	other.cfg.Model.Outline = o
+	return assemble(other)
+}
+
+// Beside returns the run of cfg on the data of r. The two may differ in limits and output. It refuses runs whose
+// parameters depend on time, because they cannot share gradients.
+func (r *Run) Beside(cfg configs.Config) (*Run, error) {
+	same := cfg
+	same.Limit, same.Output = r.cfg.Limit, r.cfg.Output
+	if same.Topology.Slack == configs.Computed {
+		same.Topology.Slack = r.cfg.Topology.Slack
+	}
+	if same.Algorithm.Gamma == configs.Computed {
+		same.Algorithm.Gamma = r.cfg.Algorithm.Gamma
+	}
+	if same.Train.Epochs > 0 {
+		same.Train.Rounds = r.cfg.Train.Rounds
+	}
+	switch {
+	case Timed(r):
+		return nil, configs.Errorf("algorithm.name", "the parameters of %s depend on the network: "+
+			"run each network on its own", label(r))
+	case !bytes.Equal(same.YAML(), r.cfg.YAML()):
+		return nil, fmt.Errorf("experiment: runs that share gradients may differ only in limit and output")
+	}
+	other := *r // a run does not change, so both may share it
+	other.cfg = same
+	other.cfg.Limit, other.cfg.Output = cfg.Limit, cfg.Output
+	var err error
+	other.links, err = linksOf(other.cfg, other.graph.Spec(), other.rows)
+	return &other, err
 }

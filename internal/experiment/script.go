@@ -11,10 +11,10 @@ import (
 )
 
 // Script returns the faults of the run file in the form that the drivers play.
-func (r *Run) Script() []fault.Fault {
+func Script(c configs.Config) []fault.Fault {
 	var script []fault.Fault
-	for i := range r.cfg.Faults.Script {
-		script = append(script, played(&r.cfg.Faults.Script[i]))
+	for i := range c.Faults.Script {
+		script = append(script, played(&c.Faults.Script[i]))
 	}
 	return script
 }
@@ -61,12 +61,12 @@ func ranks(numbers []int) []topology.Rank {
 }
 
 // checkScript finds links in the script that the run does not have. Members that come and go may have any.
-func (r *Run) checkScript() error {
+func checkScript(r *Run) error {
 	if r.cfg.Views() {
 		return nil
 	}
-	for i, f := range r.Script() {
-		if f.Kind == fault.Cut && !r.linked(f.Peers[0], f.Peers[1]) {
+	for i, f := range Script(r.cfg) {
+		if f.Kind == fault.Cut && !linked(r, f.Peers[0], f.Peers[1]) {
 			return configs.Errorf(fmt.Sprintf("faults.script.%d.cut", i),
 				"workers %d and %d are not neighbours in %s", f.Peers[0], f.Peers[1], r.graph.Spec())
 		}
@@ -75,9 +75,15 @@ func (r *Run) checkScript() error {
 }
 
 // linked reports whether one of two workers sends to the other.
-func (r *Run) linked(i, j topology.Rank) bool {
+func linked(r *Run, i, j topology.Rank) bool {
 	tells := func(i, j topology.Rank) bool {
 		return int(i) < len(r.rows) && slices.Contains(r.rows[i].Neighbours(), j)
 	}
 	return tells(i, j) || tells(j, i)
+}
+
+// Timed reports whether the parameters depend on how long computation and messages take. Such a run has another digest
+// on each machine.
+func Timed(r *Run) bool {
+	return r.method.Asynchronous() || r.cfg.Algorithm.Controller.Name == "mqgrad"
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/moniqua"
+	"gossiptrainer/internal/modulo"
 	"gossiptrainer/topology"
 )
 
@@ -22,11 +22,11 @@ const (
 // chooseSlack returns g with the largest slack at which the algorithm is stable and the noise of rounding is safe. All
 // workers must compute the same slack: it has two digits, so that the last bits of a processor's arithmetic play no
 // part.
-func (r *Run) chooseSlack(g *topology.Graph) (_ *topology.Graph, err error) {
+func chooseSlack(r *Run, g *topology.Graph) (_ *topology.Graph, err error) {
 	slack, spec := 1.0, g.Spec()
-	noise, noisy := g.Noise, r.quantized()
+	noise, noisy := g.Noise, quantized(r)
 	if spec.Kind.Static() {
-		if noisy, err = r.noisy(g); err != nil {
+		if noisy, err = amplifies(r, g); err != nil {
 			return nil, err
 		}
 		if need := r.method.On; noisy || need.Met != nil {
@@ -38,14 +38,14 @@ func (r *Run) chooseSlack(g *topology.Graph) (_ *topology.Graph, err error) {
 				slack = autoShare * need.Most(spectrum)
 			}
 			noise = func(slack float64) float64 {
-				p := r.settings()
+				p := Settings(r.cfg)
 				p.Slack = slack
 				return r.method.Theta.Noise(spectrum, p)
 			}
 		}
 	}
 	if noisy {
-		if slack, err = r.quietSlack(noise, slack); err != nil {
+		if slack, err = quietSlack(r, noise, slack); err != nil {
 			return nil, err
 		}
 	}
@@ -53,13 +53,13 @@ func (r *Run) chooseSlack(g *topology.Graph) (_ *topology.Graph, err error) {
 	return topology.New(spec)
 }
 
-// noisy says whether the noise of rounding can be too large on g at all. A quick test suffices where the largest degree
-// bounds the amplification.
-func (r *Run) noisy(g *topology.Graph) (bool, error) {
-	if !r.quantized() {
+// amplifies says whether the noise of rounding can be too large on g at all. A quick test suffices where the largest
+// degree bounds the amplification.
+func amplifies(r *Run, g *topology.Graph) (bool, error) {
+	if !quantized(r) {
 		return false, nil
 	}
-	grid, err := r.unitGrid()
+	grid, err := modulo.UnitGrid(r.cfg.Algorithm)
 	if err != nil {
 		return false, err
 	}
@@ -70,23 +70,10 @@ func (r *Run) noisy(g *topology.Graph) (bool, error) {
 	return !r.method.Theta.ByDegree || grid.Noise(float64(degree)) > safeNoise, nil
 }
 
-// unitGrid is the grid of theta = 1 with the fewest levels that the run may use.
-func (r *Run) unitGrid() (moniqua.Grid, error) {
-	rounding, err := moniqua.ParseRounding(r.cfg.Algorithm.Rounding)
-	grid := moniqua.Grid{Theta: 1, Levels: r.levels(), Rounding: rounding}
-	if err == nil {
-		err = grid.Check()
-	}
-	if err != nil {
-		return grid, configs.Errorf("algorithm.rounding", "%v", err).With("algorithm.bits", "algorithm.levels")
-	}
-	return grid, nil
-}
-
 // quietSlack returns the largest slack up to most at which the noise of rounding is
 // safe. The noise grows with the slack.
-func (r *Run) quietSlack(amplified func(slack float64) float64, most float64) (float64, error) {
-	grid, err := r.unitGrid()
+func quietSlack(r *Run, amplified func(slack float64) float64, most float64) (float64, error) {
+	grid, err := modulo.UnitGrid(r.cfg.Algorithm)
 	if err != nil {
 		return 0, err
 	}

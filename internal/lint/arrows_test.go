@@ -25,8 +25,9 @@ var layers = [][]string{
 		"node/handshake", "node/join", "node/telemetry", "node/link",
 		"node/vector", "node/members", "node"},
 	{"internal/registry", "."},
-	{"configs", "internal/shards", "internal/score", "internal/experiment", "internal/membership", "internal/fleet",
-		"internal/report"},
+	{"configs", "internal/shards", "internal/score", "internal/modelfile", "internal/bits", "internal/modulo",
+		"internal/compress", "internal/experiment", "internal/build", "internal/forecast", "internal/summary",
+		"internal/membership", "internal/fleet", "internal/report"},
 	{"app/advice", "app/machine", "app/screen"},
 	{"app/runfolder", "app/describe", "app/status", "app/script"},
 	{"app/worker", "app/export"},
@@ -56,16 +57,26 @@ var siblings = map[string][]string{
 	"internal/stats":    {"internal/human"},  // intervals in words
 	"internal/budget":   {"internal/human"},  // sizes
 	// a run folder may hold a fifo of another user; digests of models
-	"internal/record":     {"internal/safefile", "internal/vec"},
-	"quant":               {"quant/levels"},                                 // its tables are fitted there
-	"moniqua":             {"algos"},                                        // it implements algos.Codec
-	"internal/journal":    {"internal/wire"},                                // its records are frames
-	"internal/work":       {"internal/wire"},                                // a task names the coder of its payloads
-	"internal/shards":     {"configs"},                                      // it reads the data that a run file names
-	"internal/score":      {"internal/shards"},                              // it evaluates on their test rows
-	"internal/experiment": {"configs", "internal/shards", "internal/score"}, // it assembles what a run file names
-
-	"internal/membership": {"configs", "internal/experiment"}, // it assembles the workers of a view
+	"internal/record":  {"internal/safefile", "internal/vec"},
+	"quant":            {"quant/levels"},    // its tables are fitted there
+	"moniqua":          {"algos"},           // it implements algos.Codec
+	"internal/journal": {"internal/wire"},   // its records are frames
+	"internal/work":    {"internal/wire"},   // a task names the coder of its payloads
+	"internal/shards":  {"configs"},         // it reads the data that a run file names
+	"internal/score":   {"internal/shards"}, // it evaluates on their test rows
+	// files, bits, codecs and compressors of a run, which experiment puts together
+	"internal/modelfile": {"configs", "internal/shards", "internal/score"},
+	"internal/bits":      {"configs"},
+	"internal/modulo":    {"configs", "internal/bits"},
+	"internal/compress":  {"configs"},
+	"internal/experiment": {"configs", "internal/shards", "internal/score", "internal/modelfile", "internal/bits",
+		"internal/modulo", "internal/compress"},
+	// what a run becomes: workers, a forecast, a summary
+	"internal/build": {"configs", "internal/shards", "internal/score", "internal/bits", "internal/modulo",
+		"internal/experiment"},
+	"internal/forecast":   {"configs", "internal/bits", "internal/modulo", "internal/experiment"},
+	"internal/summary":    {"internal/score", "internal/experiment"},
+	"internal/membership": {"configs", "internal/modulo", "internal/experiment", "internal/build"}, // workers of views
 	// the rooms of node: none imports a parent
 	"node/handshake": {"node/socket"}, // the two ends of an encryption share a session
 	"node/join":      {"node/socket", "node/handshake"},

@@ -97,8 +97,7 @@ var today = map[string]map[string]int{
 	"fields": {
 		"app/dash Peer": 27, "app/peer Lab": 31, "app/peer Part": 29,
 		"app/session Session": 24, "app/status Answer": 27, "gossip PairWorker": 22, "gossip Worker": 23,
-		"gossip/replay Replay": 21, "internal/bridge Script": 22, "internal/experiment Run": 22,
-		"internal/experiment Worker": 23, "internal/experiment builder": 26, "internal/kernel/gen drawer": 21,
+		"gossip/replay Replay": 21, "internal/bridge Script": 22, "internal/kernel/gen drawer": 21,
 		"internal/kernel/gen quantizer": 37, "internal/kernel/gen rounder": 21, "internal/report Cell": 53,
 		"internal/report Explained": 40, "internal/report Study": 27, "internal/sim faultSim": 28,
 		"internal/sim peer": 50, "lab/compare Matrix": 24, "lab/simulate Run": 27, "model batchNorm": 21,
@@ -111,7 +110,7 @@ var today = map[string]map[string]int{
 	"methods": {
 		"app/doctor/meeting meeting": 33, "app/session Session": 42, "cmd/peer console": 35,
 		"gossip PairWorker": 57, "gossip Worker": 55, "gossip/elastic Membership": 34, "gossip/peer Peer": 31,
-		"internal/experiment Run": 125, "internal/kernel Tier": 56, "internal/kernel/gen width": 45,
+		"internal/kernel Tier": 56, "internal/kernel/gen width": 45,
 		"internal/report Study": 91, "internal/shards Dataset": 32, "internal/sim faultSim": 59,
 		"internal/sim simulation": 43,
 		"lab/compare Matrix":      63, "lab/plan planner": 32, "moniqua Codec": 36, "node Node": 41, "node driver": 43,
@@ -119,13 +118,10 @@ var today = map[string]map[string]int{
 	},
 	"spread": {
 		"cmd/peer console": 12, "configs Config": 10, "configs Loaded": 9, "gossip PairWorker": 9,
-		"internal/experiment Run": 34, "internal/experiment builder": 10, "internal/kernel Tier": 21,
+		"internal/kernel Tier":      21,
 		"internal/kernel/gen width": 15, "internal/report Group": 12, "internal/report Study": 22,
 		"internal/sim faultSim": 10, "internal/sim simulation": 10, "lab/compare Matrix": 11,
 		"lab/plan planner": 10, "model builder": 11, "node Node": 10, "node driver": 10, "topology Graph": 13,
-	},
-	"fanOut": {
-		"internal/experiment": 25,
 	},
 }
 

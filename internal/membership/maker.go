@@ -10,8 +10,10 @@ import (
 	"gossiptrainer/gossip/pairs"
 	"gossiptrainer/gossip/retrace"
 	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/modulo"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/topology"
 )
@@ -19,17 +21,17 @@ import (
 // A Maker makes the members of a run in their views. It is a retrace.Maker.
 type Maker struct {
 	// Before is called by the goroutine that computes a gradient, before that of round k at x; nil: nothing is.
-	Before func(m *experiment.Member, k int, x []float32) error
+	Before func(m *build.Member, k int, x []float32) error
 	// Enters is called with the place of each member before it is made; nil: nothing is.
 	Enters func(p retrace.Place)
 
 	run    *experiment.Run
 	runs   map[int]*experiment.Run // by number of workers
 	shards map[int][]data.Set      // by number of workers
-	theta  *experiment.Certificates
+	theta  *modulo.Certificates
 
 	mu     sync.Mutex
-	latest map[view.ID]*experiment.Member
+	latest map[view.ID]*build.Member
 }
 
 // NewMaker returns the maker of a run. It fails if members cannot come and go.
@@ -37,9 +39,9 @@ func NewMaker(run *experiment.Run) (*Maker, error) {
 	if cfg := run.Config(); !cfg.Views() {
 		return nil, configs.Errorf("membership.mode", "fixed: members do not come and go: set it to view")
 	}
-	theta, err := experiment.CertificatesOf(run)
+	theta, err := run.Modulo().Certificates()
 	return &Maker{run: run, runs: map[int]*experiment.Run{run.N(): run}, shards: map[int][]data.Set{}, theta: theta,
-		latest: map[view.ID]*experiment.Member{}}, err
+		latest: map[view.ID]*build.Member{}}, err
 }
 
 // Certain returns what says whether a record leaves a certificate of θ, nil if none is needed.
@@ -57,7 +59,7 @@ func (m *Maker) Run() *experiment.Run { return m.run }
 func (m *Maker) Plan() retrace.Plan {
 	cfg := m.run.Config()
 	return retrace.Plan{Rounds: int(cfg.Train.Rounds), Every: cfg.Algorithm.LocalSteps,
-		Together: experiment.Gathering(m.run)}
+		Together: build.Gathering(m.run)}
 }
 
 // Base returns the graph of the run without a size.
@@ -66,7 +68,7 @@ func (m *Maker) Base() topology.Spec { return Base(m.run) }
 // Base returns the graph of the views of a run, whose size does not count. An all-reduce needs all of
 // them.
 func Base(run *experiment.Run) topology.Spec {
-	if experiment.Gathering(run) != nil {
+	if build.Gathering(run) != nil {
 		return topology.Spec{Kind: topology.Complete, Slack: 1}
 	}
 	return run.Graph().Spec()
@@ -81,7 +83,7 @@ func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := experiment.Enter(run, experiment.Entry{Log: p.Log, View: p.View, Theta: m.theta, ID: p.ID, Rank: p.Rank,
+	made, err := build.Enter(run, build.Entry{Log: p.Log, View: p.View, Theta: m.theta, ID: p.ID, Rank: p.Rank,
 		Seat: p.Seat, Workers: p.Workers, Rows: p.Rows, Shard: shard, Rounds: p.Rounds, Entrance: p.Entrance,
 		Before: m.Latest(p.ID)})
 	if err != nil {
@@ -101,12 +103,12 @@ func (m pairMaker) Enter(p pairs.Place) (pairs.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := experiment.PairEntry{ID: p.ID, Rows: view.Rows{Log: p.Log, View: p.View, ID: p.ID}, Shard: shard,
+	e := build.PairEntry{ID: p.ID, Rows: view.Rows{Log: p.Log, View: p.View, ID: p.ID}, Shard: shard,
 		Census: p.Census, State: p.State}
 	if p.Before != nil {
 		e.Before = m.Latest(p.ID)
 	}
-	made, err := experiment.EnterPair(run, e)
+	made, err := build.EnterPair(run, e)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +116,7 @@ func (m pairMaker) Enter(p pairs.Place) (pairs.Worker, error) {
 }
 
 // enter notes the worker of a member.
-func (m *Maker) enter(id view.ID, made *experiment.Member) *watched {
+func (m *Maker) enter(id view.ID, made *build.Member) *watched {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.latest[id] = made
@@ -147,8 +149,8 @@ func (m *Maker) shard(run *experiment.Run, rank int) (own data.Set, err error) {
 
 // A watched member calls a function before each gradient.
 type watched struct {
-	*experiment.Member
-	before func(m *experiment.Member, k int, x []float32) error // nil: none
+	*build.Member
+	before func(m *build.Member, k int, x []float32) error // nil: none
 }
 
 // Gradient is Gradient of the member.
@@ -173,7 +175,7 @@ func (m *Maker) Resized(n int) (*experiment.Run, error) {
 }
 
 // Latest returns the worker of a member in its last view, nil if it never entered one.
-func (m *Maker) Latest(id view.ID) *experiment.Member {
+func (m *Maker) Latest(id view.ID) *build.Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.latest[id]

@@ -10,7 +10,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/build"
 )
 
 func TestFiguresAreRatiosOfMediansAndOfShortestTimes(t *testing.T) {
@@ -179,11 +179,14 @@ func TestGradientsAreMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := experiment.New(loaded.Config)
-	if err != nil {
-		t.Fatal(err)
+	first := func() (*build.Worker, error) {
+		all, err := build.From(loaded.Config)
+		if err != nil {
+			return nil, err
+		}
+		return all[0], nil
 	}
-	r, err := Step([]*experiment.Run{run}, 3, whole(t))
+	r, err := Step([]Subject{{Run: "small", Batch: 32, Build: first}}, 3, whole(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
@@ -128,12 +128,12 @@ func (t SimTask) measure(ctx context.Context, times int, after func()) (SimRow, 
 	var runs, gradients sample
 	events := 0
 	for range times {
-		run, workers, err := t.workers()
+		workers, err := build.From(t.config())
 		if err != nil {
 			return SimRow{}, err
 		}
 		err = runs.take(func() error {
-			events, err = t.run(ctx, run, workers, func() {})
+			events, err = t.run(ctx, workers, func() {})
 			return err
 		})
 		if err != nil {
@@ -157,24 +157,14 @@ func (t SimTask) measure(ctx context.Context, times int, after func()) (SimRow, 
 	return row, err
 }
 
-// workers assembles the run of the task and its workers.
-func (t SimTask) workers() (*experiment.Run, []*experiment.Worker, error) {
-	run, err := experiment.New(t.config())
-	if err != nil {
-		return nil, nil, err
-	}
-	workers, err := run.Workers()
-	return run, workers, err
-}
-
 // run simulates workers, as peer sim does, and returns the number of events. It calls look within the last round.
-func (t SimTask) run(ctx context.Context, run *experiment.Run, workers []*experiment.Worker, look func()) (
+func (t SimTask) run(ctx context.Context, workers []*build.Worker, look func()) (
 	events int, err error) {
 	looked := false
-	result, err := sim.Run(ctx, experiment.Tasks(workers), sim.Options{
+	result, err := sim.Run(ctx, build.Tasks(workers), sim.Options{
 		Compute:  func(topology.Rank, int) time.Duration { return time.Millisecond },
 		Steady:   true,
-		Together: run.Stacked(workers),
+		Together: build.Stacked(workers),
 		Observe: func(record.Event) {
 			if !looked {
 				looked = true
@@ -189,17 +179,17 @@ func (t SimTask) run(ctx context.Context, run *experiment.Run, workers []*experi
 func (t SimTask) memory(ctx context.Context) (int64, error) {
 	t.Rounds = 2
 	before := heap()
-	run, workers, err := t.workers()
+	workers, err := build.From(t.config())
 	if err != nil {
 		return 0, err
 	}
 	var bytes int64
-	_, err = t.run(ctx, run, workers, func() { bytes = max(0, heap()-before) })
+	_, err = t.run(ctx, workers, func() { bytes = max(0, heap()-before) })
 	return bytes, err
 }
 
 // gradientsAlone takes the gradients of round k, one after another.
-func gradientsAlone(workers []*experiment.Worker, k int) error {
+func gradientsAlone(workers []*build.Worker, k int) error {
 	g := make([]float32, len(workers[0].Machine.Params()))
 	for _, w := range workers {
 		if _, err := w.Gradient(g, k, w.Machine.Params()); err != nil {

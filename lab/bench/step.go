@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/kernel"
 )
 
@@ -34,8 +34,15 @@ type StepRow struct {
 // multiplyAdds of one measurement of the peak: some milliseconds.
 const multiplyAdds = 1 << 26
 
+// A Subject is a run with a worker whose gradients are measured.
+type Subject struct {
+	Run, Model string // names
+	Batch      int
+	Build      func() (*build.Worker, error)
+}
+
 // Step takes a number of gradients of worker 0 of each run, at least one. watch hears how many are done.
-func Step(runs []*experiment.Run, times int, watch func(done, all int64)) (*StepReport, error) {
+func Step(runs []Subject, times int, watch func(done, all int64)) (*StepReport, error) {
 	if times < 1 {
 		return nil, advice.Usagef("bench step: --times %d: must be at least 1", times)
 	}
@@ -52,8 +59,8 @@ func Step(runs []*experiment.Run, times int, watch func(done, all int64)) (*Step
 }
 
 // measureStep measures a run, and calls after after each gradient.
-func measureStep(run *experiment.Run, times int, after func()) (StepRow, error) {
-	w, err := run.Worker(0)
+func measureStep(run Subject, times int, after func()) (StepRow, error) {
+	w, err := run.Build()
 	if err != nil {
 		return StepRow{}, err
 	}
@@ -64,8 +71,7 @@ func measureStep(run *experiment.Run, times int, after func()) (StepRow, error) 
 	if err != nil {
 		return StepRow{}, err
 	}
-	cfg := run.Config()
-	row := StepRow{Run: cfg.Name, Model: cfg.Model.Name, Parameters: run.Dim(), Batch: cfg.Train.Batch}
+	row := StepRow{Run: run.Run, Model: run.Model, Parameters: len(w.Machine.Params()), Batch: run.Batch}
 	batch := float64(row.Batch)
 	row.Rate = batch / steps.shortest().Seconds()
 	if done == 0 {
@@ -79,7 +85,7 @@ func measureStep(run *experiment.Run, times int, after func()) (StepRow, error) 
 
 // timeGradients takes gradients and, in turns with them, the machine's peak. It
 // returns how many multiply-adds one measurement of that has.
-func timeGradients(w *experiment.Worker, times int, steps, peak *sample, after func()) (done int, err error) {
+func timeGradients(w *build.Worker, times int, steps, peak *sample, after func()) (done int, err error) {
 	x := w.Machine.Params()
 	g := make([]float32, len(x))
 	if _, err := w.Gradient(g, 0, x); err != nil { // warms up

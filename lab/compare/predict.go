@@ -9,6 +9,7 @@ import (
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
@@ -30,7 +31,7 @@ type Forecast struct {
 
 // forecastOf predicts a run on the uplink of its run file.
 func forecastOf(run *experiment.Run) Forecast {
-	network, p := run.Network(), run.Predict()
+	network, p := run.Network(), forecast.Predict(run)
 	wire := sim.WireBytes(sim.StreamBytes(p.Payload), network.Uplink)
 	f := Forecast{
 		Rounds: int(run.Config().Train.Rounds), Exchanges: p.Exchanges,

@@ -3,13 +3,15 @@ package compare
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
+
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
-	"slices"
-	"time"
 )
 
 // prepare loads every cell, measures the time of a gradient for the simulator, and searches for the values to tune.
@@ -26,7 +28,7 @@ func (m *Matrix) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if known := quickest[cell.Label]; known == nil || run.OnLinks() < known.OnLinks() {
+		if known := quickest[cell.Label]; known == nil || forecast.OnLinks(run) < forecast.OnLinks(known) {
 			quickest[cell.Label] = run
 		}
 	}
@@ -80,9 +82,10 @@ func (m *Matrix) assemble(cell configs.Cell) (*experiment.Run, error) {
 	if err := m.fingerprint(loaded.Config); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	m.room.needs = max(m.room.needs, int64(run.N())*run.Memory())
+	m.room.needs = max(m.room.needs, int64(run.N())*forecast.Memory(run))
 	m.room.leaves = max(m.room.leaves, session.Least(run, m.file.Mode))
-	m.timed[cell.Label] = run.Timed() || len(run.Script()) > 0 // such cells cannot share gradients
+	// such cells cannot share gradients
+	m.timed[cell.Label] = experiment.Timed(run) || len(run.Config().Faults.Script) > 0
 	return run, nil
 }
 
@@ -119,7 +122,7 @@ func (m *Matrix) checkInside(cell configs.Cell, loaded *configs.Loaded, run *exp
 	if m.file.Mode != "sim" && len(cell.Tune) == 0 {
 		return nil
 	}
-	if err := run.CheckInside(); err != nil {
+	if err := experiment.CheckInside(run.Config()); err != nil {
 		return m.inCell(cell, loaded.Locate(err))
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/sim"
@@ -14,10 +15,10 @@ import (
 
 // setupOf says how a run is made.
 func setupOf(run *experiment.Run) report.Setup {
-	d, p := run.Describe(), run.Predict()
+	d, p := run.Describe(), forecast.Predict(run)
 	return report.Setup{
 		Algorithm: d.Algorithm, Paper: d.Paper, Messages: d.Messages, Overlap: string(d.Overlap), Graph: d.Graph,
-		Workers: run.N(), Parameters: run.Dim(), Claim: p.Mean * run.Claim(), Exchange: exchange(run),
+		Workers: run.N(), Parameters: run.Dim(), Claim: p.Mean * forecast.Claim(run), Exchange: exchange(run),
 		Every: run.Config().Algorithm.LocalSteps,
 	}
 }
@@ -25,7 +26,7 @@ func setupOf(run *experiment.Run) report.Setup {
 // exchange returns the seconds of a round's messages by the formula. Each hop adds one latency and the bytes of the
 // worker that sends the most, divided by the rate of its uplink. It is 0 without a limit or a known size.
 func exchange(run *experiment.Run) float64 {
-	p, link := run.Predict(), run.Network().Uplink
+	p, link := forecast.Predict(run), run.Network().Uplink
 	if p.Payload == 0 {
 		return 0
 	}

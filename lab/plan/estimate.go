@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
 )
@@ -18,7 +19,7 @@ type traffic struct {
 }
 
 func trafficOf(run *experiment.Run) traffic {
-	p := run.Predict()
+	p := forecast.Predict(run)
 	return traffic{
 		payload: p.Payload, frames: p.Frames, mean: p.Mean, steps: max(1, run.Config().Algorithm.LocalSteps),
 		overlaps: run.Describe().Overlap == experiment.Overlaps,

@@ -92,6 +92,6 @@ func (p *planner) part(ctx context.Context, c Candidate) (Part, float64, error) 
 		return part, 0, err
 	}
 	part.Rounds, part.Measured, part.Scatter = done.Summary.Rounds, done.steady, done.scatter
-	part.Gradient = done.Round(run.Slowdown).Compute.Seconds()
+	part.Gradient = done.Round(run.Config().Train.Slowdown).Compute.Seconds()
 	return part, lead(done.Run.Progress(), done.steady), nil
 }

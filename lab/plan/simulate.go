@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -32,15 +33,15 @@ func (p *planner) simulate(ctx context.Context, t *trial, e end) error {
 	if err != nil {
 		return err
 	}
-	workers, err := run.Workers()
+	workers, err := build.All(run)
 	if err != nil {
 		return err
 	}
 	log := &events{}
-	tasks := experiment.Tasks(workers)
+	tasks := build.Tasks(workers)
 	means := run.Scorer().NewAverager(log.add)
 	for i, w := range workers {
-		tasks[i].Gradient = means.Watched(w.Rank, run.Scored(w, w.Gradient, log.add))
+		tasks[i].Gradient = means.Watched(w.Rank, build.Scored(w, w.Gradient, log.add))
 	}
 	goal := record.NewGoal(e.until.targets(), run.N())
 	opt := p.options(run, p.scaled(costs))
@@ -69,7 +70,7 @@ func (p *planner) options(run *experiment.Run, costs cost.Costs) sim.Options {
 	return sim.Options{
 		Network: run.Network(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
-			return time.Duration(float64(costs.Gradient) * run.Slowdown(rank))
+			return time.Duration(float64(costs.Gradient) * run.Config().Train.Slowdown(rank))
 		},
 		Costs: costs, Cores: p.shared(),
 	}
@@ -77,7 +78,7 @@ func (p *planner) options(run *experiment.Run, costs cost.Costs) sim.Options {
 
 // cycleOf returns after how many rounds graph and local steps repeat, 1 if never.
 func cycleOf(run *experiment.Run) int {
-	return max(1, run.Config().Algorithm.LocalSteps*max(1, run.Sequence(0).Period()))
+	return max(1, run.Config().Algorithm.LocalSteps*max(1, run.Rows()[0].Period()))
 }
 
 // pacing returns the seconds of a round of a run by its costs alone. Gradients are zero and take their virtual time.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/wire/entropy"
@@ -23,7 +24,7 @@ const (
 // Gradient returns the shortest time of a gradient of worker 0 on this machine among samples gradients, at least
 // 1. It builds a worker of its own, because gradients change momentum.
 func Gradient(run *experiment.Run, samples int) (time.Duration, error) {
-	w, err := run.Worker(0)
+	w, err := build.New(run, 0, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -42,11 +43,11 @@ func Gradient(run *experiment.Run, samples int) (time.Duration, error) {
 
 // Costs measures the costs of a run on this machine, apart from those of links. Its workers are its own.
 func Costs(run *experiment.Run) (cost.Costs, error) {
-	workers, err := run.Workers()
+	workers, err := build.All(run)
 	if err != nil {
 		return cost.Costs{}, err
 	}
-	return CostsOf(experiment.Tasks(workers))
+	return CostsOf(build.Tasks(workers))
 }
 
 // CostsOf measures the costs of workers on this machine, apart from those of links.

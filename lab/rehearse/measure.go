@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -76,7 +77,7 @@ func amongPeers(ctx context.Context, run *experiment.Run, costs cost.Costs) (cos
 		return costs, advice.With(fmt.Errorf("measure real peers: %w", err),
 			"costs of your own, as in --compute 'gradient=20ms encode=3ms mix=2ms'")
 	}
-	return among(costs, alone, done.Round(run.Slowdown)), nil
+	return among(costs, alone, done.Round(run.Config().Train.Slowdown)), nil
 }
 
 // among returns costs with which gradient and coding of a round take as long as those of real peers. With the costs as
@@ -118,11 +119,11 @@ func rounds(ctx context.Context, run *experiment.Run, costs cost.Costs) (mean re
 
 // Simulate runs some rounds without gradients: they are zero, and take their virtual time.
 func Simulate(ctx context.Context, run *experiment.Run, rounds int, o sim.Options) error {
-	workers, err := run.Workers()
+	workers, err := build.All(run)
 	if err != nil {
 		return err
 	}
-	tasks := experiment.Tasks(workers)
+	tasks := build.Tasks(workers)
 	for i := range tasks {
 		tasks[i].Gradient = still
 	}

@@ -15,6 +15,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
@@ -33,7 +34,7 @@ func cannotKeep(run *experiment.Run, beside int) string {
 	switch {
 	case beside > 0:
 		return "a simulation of several networks at once keeps no state"
-	case policy(cfg) == peer.Reweight && len(run.Script()) > 0:
+	case policy(cfg) == peer.Reweight && len(run.Config().Faults.Script) > 0:
 		return "faults.on_lost_neighbor is reweight: a simulation whose workers go on without others keeps no state"
 	case cfg.Checkpoint.Every == 0 && cfg.Checkpoint.Seconds == 0:
 		return "checkpoint.every and checkpoint.seconds are 0, so no state is kept"
@@ -151,7 +152,7 @@ func manifest(run *experiment.Run, until session.Until, k int) checkpoint.Manife
 		Every    int `json:"every"`
 		Evaluate int `json:"evaluate"`
 	}{cfg.Output.Every, cfg.Output.Evaluate})
-	if len(run.Script()) > 0 {
+	if len(run.Config().Faults.Script) > 0 {
 		own := cfg.Checkpoint // a killed worker goes back to one
 		own.Dir = ""
 		add("faults", cfg.Faults)
@@ -266,7 +267,7 @@ func (k *keeper) write(at sim.Boundary, s *state.Snapshot) error {
 }
 
 // restore replaces the workers by those of a checkpoint.
-func (r *Resumed) restore(workers []*experiment.Worker) error {
+func (r *Resumed) restore(workers []*build.Worker) error {
 	states := r.from.Workers()
 	if len(states) != len(workers) {
 		return errors.New("simulate: the checkpoint is of another number of workers")

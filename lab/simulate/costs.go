@@ -10,6 +10,7 @@ import (
 	"gossiptrainer/app/session"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/forecast"
 	"gossiptrainer/lab/rehearse"
 )
 
@@ -19,7 +20,9 @@ func (t *Timing) Measure(ctx context.Context, runs []*experiment.Run, links rehe
 	if !t.Compute.Measured {
 		return nil
 	}
-	quickest := slices.MinFunc(runs, func(a, b *experiment.Run) int { return cmp.Compare(a.OnLinks(), b.OnLinks()) })
+	quickest := slices.MinFunc(runs, func(a, b *experiment.Run) int {
+		return cmp.Compare(forecast.OnLinks(a), forecast.OnLinks(b))
+	})
 	costs, err := rehearse.Measure(ctx, quickest, links)
 	if err != nil {
 		return fmt.Errorf("sim: %w", err)

@@ -8,6 +8,7 @@ import (
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
@@ -19,15 +20,15 @@ import (
 
 // faults returns the faults of the run file, nil if there are none. Workers that come back replace the dead ones in
 // workers.
-func (s *Run) faults(workers []*experiment.Worker, means *score.Averager,
+func (s *Run) faults(workers []*build.Worker, means *score.Averager,
 	scores func(record.Event)) *sim.Faults {
 	run := s.Session.Run
-	script := run.Script()
+	script := experiment.Script(run.Config())
 	if len(script) == 0 {
 		return nil
 	}
 	cfg := run.Config()
-	back := func(rank topology.Rank, w *experiment.Worker, err error) (work.Task, error) {
+	back := func(rank topology.Rank, w *build.Worker, err error) (work.Task, error) {
 		if err != nil {
 			return work.Task{}, err
 		}
@@ -43,7 +44,7 @@ func (s *Run) faults(workers []*experiment.Worker, means *score.Averager,
 			return back(rank, w, err)
 		},
 		Join: func(rank, sponsor topology.Rank, from *state.Snapshot) (work.Task, error) {
-			w, err := run.Join(rank, sponsor, from)
+			w, err := build.Join(run, rank, sponsor, from)
 			return back(rank, w, err)
 		},
 	}
@@ -83,7 +84,7 @@ func newsOnly(n int, began []int, observe func(record.Event)) func(record.Event)
 func (s *Run) WhyLab() string {
 	off := func(e record.Event) bool { return e.Edge.Weight == 0 }
 	switch {
-	case s.Session.Run.Timed():
+	case experiment.Timed(s.Session.Run):
 		return "the same run with real peers, which take their own time"
 	case slices.ContainsFunc(s.Edges(), off):
 		return "the same run with real peers, who lose each other at other moments: another digest"

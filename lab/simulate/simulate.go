@@ -11,6 +11,7 @@ import (
 
 	"gossiptrainer/app/session"
 	"gossiptrainer/app/worker"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
@@ -51,7 +52,7 @@ func Together(ctx context.Context, all []*Run, timing Timing) error {
 	if runs[0].N() >= many {
 		debug.SetGCPercent(thrift) // also for what follows: the results are large, too
 	}
-	workers, err := experiment.Together(runs)
+	workers, err := build.Together(runs)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ func allAtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) e
 }
 
 // train simulates the run to its end and reports the results.
-func (s *Run) train(ctx context.Context, workers []*experiment.Worker) error {
+func (s *Run) train(ctx context.Context, workers []*build.Worker) error {
 	means := s.Session.Run.Scorer().NewAverager(s.Event)
 	var from *sim.Saved
 	if s.From != nil {
@@ -109,10 +110,10 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker) error {
 	result, err := sim.Run(graced, simulatedTasks(s.Session.Run, workers, means, scores), sim.Options{
 		Network: s.Session.Run.Network(),
 		Compute: func(rank topology.Rank, _ int) time.Duration {
-			return time.Duration(float64(s.Costs.Gradient) * s.Session.Run.Slowdown(rank))
+			return time.Duration(float64(s.Costs.Gradient) * s.Session.Run.Config().Train.Slowdown(rank))
 		},
 		Steady:   true,
-		Together: s.Session.Run.Stacked(workers),
+		Together: build.Stacked(workers),
 		Costs:    s.Costs,
 		Cores:    s.Cores,
 		Ending:   s.Ending(),
@@ -137,11 +138,11 @@ func (s *Run) train(ctx context.Context, workers []*experiment.Worker) error {
 	return means.Conclude(s.Models, result.Rounds[0])
 }
 
-func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *score.Averager,
+func simulatedTasks(run *experiment.Run, workers []*build.Worker, means *score.Averager,
 	scores func(record.Event)) []work.Task {
-	tasks := experiment.Tasks(workers)
+	tasks := build.Tasks(workers)
 	for i, w := range workers {
-		tasks[i].Gradient = means.Watched(w.Rank, run.Scored(w, w.Gradient, scores))
+		tasks[i].Gradient = means.Watched(w.Rank, build.Scored(w, w.Gradient, scores))
 	}
 	return tasks
 }
@@ -151,7 +152,7 @@ func simulatedTasks(run *experiment.Run, workers []*experiment.Worker, means *sc
 const concluding = 8
 
 // concludeSim reports the results of all workers and returns their models.
-func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, result sim.Result) (score.InMemory,
+func (s *Run) concludeSim(ctx context.Context, workers []*build.Worker, result sim.Result) (score.InMemory,
 	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -189,7 +190,7 @@ func (s *Run) concludeSim(ctx context.Context, workers []*experiment.Worker, res
 	return models, results.SaveReplicas(s.Session.Run, models, result.Rounds[0])
 }
 
-func (s *Run) concludeWorker(w *experiment.Worker, rank int, result sim.Result) error {
+func (s *Run) concludeWorker(w *build.Worker, rank int, result sim.Result) error {
 	final := w.Final(record.Final{
 		Rounds: result.Rounds[rank], Sent: result.Sent[rank], Messages: result.Messages[rank], Time: result.Time,
 	})

@@ -7,9 +7,9 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/gossip/view"
-	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/membership"
+	"gossiptrainer/internal/modelfile"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
@@ -61,12 +61,12 @@ func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory
 		if f.Data, err = run.Data().Rows(topology.Rank(rank)); err != nil {
 			return nil, nil, err
 		}
-		saved := run.SavedModel(models[rank].X, models[rank].Statistics)
+		saved := run.Files().Saved(models[rank].X, models[rank].Statistics)
 		id := int(o.IDs[rank])
 		end.IDs = append(end.IDs, id)
-		saved.Metadata[experiment.MetaRank] = strconv.Itoa(id)
-		saved.Metadata[experiment.MetaRounds] = strconv.Itoa(f.Rounds)
-		saved.Metadata[experiment.MetaDigest] = f.Digest
+		saved.Metadata[modelfile.MetaRank] = strconv.Itoa(id)
+		saved.Metadata[modelfile.MetaRounds] = strconv.Itoa(f.Rounds)
+		saved.Metadata[modelfile.MetaDigest] = f.Digest
 		space := runfolder.SpaceError{Dir: s.Folder.Dir, Key: "output.dir", What: "a final model",
 			Need: 4 * int64(len(models[rank].X))}
 		err := s.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(s.Folder.Dir, id), saved) })

@@ -61,7 +61,7 @@ func Replay(run *experiment.Run, file string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if run.Asynchronous() {
+	if run.Method().Asynchronous() {
 		return nil, configs.Errorf("algorithm.name", "%s: no log of views replays it: its pairs meet at times that no log "+
 			"has: run the same command again", run.Config().Algorithm.Name)
 	}

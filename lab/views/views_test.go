@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/membership"
@@ -166,11 +167,11 @@ func TestWithoutChangesAsFixed(t *testing.T) {
 	for _, set := range [][]string{nil, {"topology.kind=one-peer-exponential", "algorithm.name=gt"},
 		{"algorithm.codec=moniqua", "algorithm.theta={rule: fixed, value: 16}"}} {
 		o, _ := simulate(t, assemble(t, set...), Happening{})
-		workers, err := assemble(t, append(set, "membership.mode=fixed")...).Workers()
+		workers, err := build.All(assemble(t, append(set, "membership.mode=fixed")...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := sim.Run(t.Context(), experiment.Tasks(workers), evenly); err != nil {
+		if _, err := sim.Run(t.Context(), build.Tasks(workers), evenly); err != nil {
 			t.Fatal(err)
 		}
 		var all [][sha256.Size]byte
@@ -193,9 +194,9 @@ func BenchmarkViews(b *testing.B) {
 		}
 		views += time.Since(began)
 		began = time.Now()
-		workers, err := load(b, append(larger, "membership.mode=fixed")).Workers()
+		workers, err := build.All(load(b, append(larger, "membership.mode=fixed")))
 		if err == nil {
-			_, err = sim.Run(b.Context(), experiment.Tasks(workers), evenly)
+			_, err = sim.Run(b.Context(), build.Tasks(workers), evenly)
 		}
 		if err != nil {
 			b.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/participant"
 	"gossiptrainer/gossip/view"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/membership"
@@ -62,7 +63,7 @@ func Simulate(ctx context.Context, run *experiment.Run, h Happening) (*Outcome, 
 	if h.Compute == 0 {
 		h.Compute = Gradient
 	}
-	w := &world{members: m, happening: h, play: fault.NewPlay(run.Script()), begun: -1,
+	w := &world{members: m, happening: h, play: fault.NewPlay(experiment.Script(run.Config())), begun: -1,
 		seed: rng.Stream(run.Config().Seed, churnStream), actors: map[view.ID]*actor{}}
 	if err := w.run(ctx); err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (w *world) outcome() (*Outcome, error) {
 		return a != nil && !a.gone && a.m.Standing() == member.Finished
 	})
 	last := log.Force(w.members.Plan().Rounds / w.members.Plan().Every)
-	if len(o.IDs) == len(log.At(last).Members) || len(o.IDs) > 0 && w.members.Run().Asynchronous() {
+	if len(o.IDs) == len(log.At(last).Members) || len(o.IDs) > 0 && w.members.Run().Method().Asynchronous() {
 		return o, nil
 	}
 	again, err := membership.NewMaker(w.members.Run()) // with machines of its own
@@ -176,7 +177,7 @@ func (w *world) options(id view.ID) council.Options {
 // make returns the machine of a founder, or of a newcomer, which has no log.
 func (w *world) make(id view.ID, log *view.Log) (participant.Participant, error) {
 	o := member.Options{Maker: w.members, Plan: w.members.Plan(), Fewest: w.config().Min, Council: w.options(id)}
-	if w.members.Run().Asynchronous() {
+	if w.members.Run().Method().Asynchronous() {
 		return participant.New(o, w.members.Pairs(), log)
 	}
 	return participant.New(o, nil, log)
@@ -405,7 +406,7 @@ func (w *world) tell(a *actor) {
 }
 
 // note puts the rounds that a member has finished on record.
-func (w *world) note(a *actor, made *experiment.Member, k int) error {
+func (w *world) note(a *actor, made *build.Member, k int) error {
 	every, observe := w.members.Run().Config().Output.Every, w.happening.Observe
 	if observe == nil || k == 0 {
 		return nil

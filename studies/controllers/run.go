@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
@@ -53,16 +54,16 @@ func (r row) run(ctx context.Context, p plan) (result, error) {
 	if err != nil {
 		return got, err
 	}
-	workers, err := run.Workers()
+	workers, err := build.All(run)
 	if err != nil {
 		return got, err
 	}
 	scores := map[int]score{} // by rounds finished
-	tasks := experiment.Tasks(workers)
+	tasks := build.Tasks(workers)
 	for i := range tasks {
 		tasks[i].Every = 1
 	}
-	tasks[0].Gradient = run.Scored(workers[0], workers[0].Gradient, func(e record.Event) {
+	tasks[0].Gradient = build.Scored(workers[0], workers[0].Gradient, func(e record.Event) {
 		scores[e.Score.Round] = score{loss: e.Score.Loss, accuracy: e.Score.Accuracy}
 	})
 	out, err := sim.Run(ctx, tasks, sim.Options{

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/train"
@@ -80,11 +81,11 @@ func (c *cell) run(ctx context.Context, rounds int) {
 
 // train fills in the accuracy.
 func (c *cell) train(ctx context.Context, run *experiment.Run) error {
-	workers, err := run.Workers()
+	workers, err := build.All(run)
 	if err != nil {
 		return err
 	}
-	if _, err := sim.Run(ctx, experiment.Tasks(workers), sim.Options{
+	if _, err := sim.Run(ctx, build.Tasks(workers), sim.Options{
 		Compute: func(topology.Rank, int) time.Duration { return time.Millisecond },
 	}); err != nil {
 		return err

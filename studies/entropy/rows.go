@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/wire/entropy"
@@ -66,11 +67,11 @@ func (r row) payloads(ctx context.Context, rounds int) (sent []payload, paramete
 	if err != nil {
 		return nil, 0, err
 	}
-	workers, err := run.Workers()
+	workers, err := build.All(run)
 	if err != nil {
 		return nil, 0, err
 	}
-	tasks := experiment.Tasks(workers)
+	tasks := build.Tasks(workers)
 	every := max(1, rounds/2/kept)
 	tasks[0].Machine = &recorder{Machine: workers[0].Machine, keep: func(f gossip.Frame) {
 		if f.Kind == gossip.Data && f.Round >= rounds/2 && f.Round%every == 0 && len(sent) < kept {

@@ -7,6 +7,7 @@ import (
 
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/record"
@@ -54,7 +55,7 @@ func (row row) run(ctx context.Context, seed uint64) (result, error) {
 
 // simulate makes a run with a script, and returns the digest of all models.
 func simulate(ctx context.Context, run *experiment.Run, script []fault.Fault) ([32]byte, sim.Result, error) {
-	workers, err := run.Workers()
+	workers, err := build.All(run)
 	if err != nil {
 		return [32]byte{}, sim.Result{}, err
 	}
@@ -76,7 +77,7 @@ func simulate(ctx context.Context, run *experiment.Run, script []fault.Fault) ([
 			},
 		}
 	}
-	result, err := sim.Run(ctx, experiment.Tasks(workers), options)
+	result, err := sim.Run(ctx, build.Tasks(workers), options)
 	if err != nil {
 		return [32]byte{}, result, err
 	}

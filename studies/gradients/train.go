@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/topology"
@@ -39,13 +40,13 @@ type Look func(k int, x, g []float32) error
 
 // Train drives the workers of a run from the first round to the last; gradients take no virtual time. Each Look sees
 // the rounds of one worker in order. An error of a Look ends the training.
-func Train(ctx context.Context, run *experiment.Run, looks map[topology.Rank]Look) ([]*experiment.Worker, sim.Result,
+func Train(ctx context.Context, run *experiment.Run, looks map[topology.Rank]Look) ([]*build.Worker, sim.Result,
 	error) {
-	workers, err := run.Workers()
+	workers, err := build.All(run)
 	if err != nil {
 		return nil, sim.Result{}, err
 	}
-	tasks := experiment.Tasks(workers)
+	tasks := build.Tasks(workers)
 	for i, w := range workers {
 		if look := looks[w.Rank]; look != nil {
 			tasks[i].Gradient = look.at(w)
@@ -58,7 +59,7 @@ func Train(ctx context.Context, run *experiment.Run, looks map[topology.Rank]Loo
 }
 
 // at returns the gradient function of a worker, which also calls the Look.
-func (look Look) at(w *experiment.Worker) func(g []float32, k int, x []float32) (float32, error) {
+func (look Look) at(w *build.Worker) func(g []float32, k int, x []float32) (float32, error) {
 	return func(g []float32, k int, x []float32) (float32, error) {
 		loss, err := w.Gradient(g, k, x)
 		if err != nil {

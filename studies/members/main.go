@@ -144,7 +144,7 @@ func row(ctx context.Context, m method, graph, folder string) ([]string, error) 
 		}
 		log, first := filepath.Join(folder, "views.jsonl"), ""
 		for i, d := range drivers {
-			if i > 0 && run.Asynchronous() {
+			if i > 0 && run.Method().Asynchronous() {
 				cells[i] = none
 				continue
 			}

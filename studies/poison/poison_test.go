@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gossiptrainer/gossip"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/studies/gradients"
 )
 
@@ -53,7 +54,7 @@ func TestTheLieIsTheModelWithItsSignsFlipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := run.Worker(poisoned)
+	w, err := build.New(run, poisoned, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/studies/gradients"
@@ -63,12 +63,12 @@ func (r row) run(ctx context.Context, rounds, seed int) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	workers, err := run.Workers()
+	workers, err := build.All(run)
 	if err != nil {
 		return outcome{}, err
 	}
 	var bad *liar
-	tasks := experiment.Tasks(workers)
+	tasks := build.Tasks(workers)
 	for i, w := range workers {
 		if r.lies == one && i == poisoned {
 			if bad, err = newLiar(w.Machine.(*gossip.Worker)); err != nil {

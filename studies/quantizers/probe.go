@@ -17,11 +17,11 @@ type probe struct {
 
 func newProbe(r *experiment.Run) (*probe, error) {
 	p := &probe{bits: float64(r.Bits())}
-	if !r.Compresses() {
+	if !r.Method().Compresses() {
 		return p, nil
 	}
 	var err error
-	p.C, err = r.Compressor(0)
+	p.C, err = r.Compressors().Make(0, nil)
 	return p, err
 }
 

@@ -22,7 +22,7 @@ func TestSettingsAreAccepted(t *testing.T) {
 			t.Errorf("%s: %v", r.name, err)
 			continue
 		}
-		if run.Compresses() != (r.levels > 0) || r.levels > 1<<run.Bits() {
+		if run.Method().Compresses() != (r.levels > 0) || r.levels > 1<<run.Bits() {
 			t.Errorf("%s: %d levels in %d bits", r.name, r.levels, run.Bits())
 		}
 	}

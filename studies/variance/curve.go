@@ -23,7 +23,7 @@ func (r row) follow(p plan, samples []sample) (curve, error) {
 	if err != nil {
 		return c, err
 	}
-	made, err := run.Compressor(0)
+	made, err := run.Compressors().Make(0, nil)
 	if err != nil {
 		return c, err
 	}

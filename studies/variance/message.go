@@ -38,7 +38,7 @@ func (r row) messenger(p plan) (messenger, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := run.Compressor(0)
+	made, err := run.Compressors().Make(0, nil)
 	return &compressed{gradients.Lost{C: made}, make([]float32, run.Dim())}, err
 }
 

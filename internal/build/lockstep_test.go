@@ -1,0 +1,125 @@
+package build
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/sim"
+	"gossiptrainer/topology"
+)
+
+// An whole is all that a simulation computes.
+type whole struct {
+	Result sim.Result
+	Steps  []record.Step
+	Links  []record.Links
+	Finals []record.Final
+	Wrong  []record.Theta
+}
+
+// blur takes out what the order of frames of one instant decides, where repairs are among them: which of these frames a
+// step has counted, and whose came last.
+func (o *whole) blur() {
+	for i := range o.Steps {
+		o.Steps[i].Sent, o.Steps[i].Received = record.Bytes{}, record.Bytes{}
+	}
+	for i := range o.Links {
+		o.Links[i].Links = nil
+	}
+}
+
+// play runs a run with or without events. A condition that never holds needs them.
+func play(t *testing.T, set []string, latency time.Duration, slow int, events bool) whole {
+	t.Helper()
+	r := assemble(t, set...)
+	network := r.Network()
+	network.Uplink.Latency = latency
+	var o whole
+	opt := sim.Options{
+		Network: network,
+		Compute: func(w topology.Rank, k int) time.Duration {
+			took := 20 * time.Millisecond
+			if slow > 0 {
+				took += time.Duration(1+(int(w)*7+k)%slow) * 1001 * time.Microsecond
+			}
+			return took
+		},
+		Observe: func(e record.Event) {
+			if e.Step != nil {
+				o.Steps = append(o.Steps, *e.Step)
+			}
+			if e.Links != nil {
+				o.Links = append(o.Links, *e.Links)
+			}
+		},
+	}
+	if events {
+		opt.Ending.Until = func(record.Step) bool { return false }
+	}
+	all := workers(t, r)
+	if !events {
+		opt.Steady, opt.Together = slow == 0, Stacked(all)
+	}
+	var err error
+	if o.Result, err = sim.Run(t.Context(), Tasks(all), opt); err != nil {
+		t.Fatalf("%v: %v", set, err)
+	}
+	for i, w := range all {
+		o.Finals = append(o.Finals, w.Final(record.Final{Rounds: o.Result.Rounds[i]}))
+		o.Wrong = append(o.Wrong, w.Bound(o.Result.Rounds[i]))
+	}
+	if slices.ContainsFunc(o.Wrong, func(b record.Theta) bool { return b.Repaired > 0 }) {
+		o.blur()
+	}
+	slices.SortStableFunc(o.Steps, func(a, b record.Step) int {
+		return cmp.Or(cmp.Compare(a.Round, b.Round), cmp.Compare(a.Rank, b.Rank))
+	})
+	slices.SortStableFunc(o.Links, func(a, b record.Links) int {
+		return cmp.Or(cmp.Compare(a.Round, b.Round), cmp.Compare(a.Rank, b.Rank))
+	})
+	return o
+}
+
+// A run without events has the models, the times, the bytes, the repairs and the records of one with events. So it is
+// for all algorithms, kinds of graphs and bits, on links with and without latency, with workers of several speeds.
+func TestRunsWithoutEventsAreTheSame(t *testing.T) {
+	algorithms := []string{
+		"{name: dpsgd, codec: full}", "{name: dpsgd}", "{name: dpsgd, bits: 4}", "{name: dpsgd, bits: 1}",
+		"{name: dpsgd, order: atc}", "{name: dpsgd, theta: {rule: measured}}",
+		"{name: dpsgd, theta: {rule: certified, verify: false}}", "{name: dpsgd, codec: full, clip: {radius: 0.05}}",
+		"{name: d2}", "{name: d2, codec: full}", "{name: qg, bits: 4}", "{name: decentlam}", "{name: gt}",
+		"{name: choco}", "{name: deepsqueeze}", "{name: dcd}", "{name: adpsgd}",
+		"{name: dpsgd, local_steps: 3}", "{name: dpsgd, bits: 32}",
+	}
+	graphs := []string{"{kind: ring, size: 7}", "{kind: complete, size: 5}", "{kind: torus, rows: 3, cols: 4}",
+		"{kind: star, size: 6}", "{kind: one-peer-exponential, size: 8}", "{kind: ring, size: 280}"}
+	number := 0
+	for _, graph := range graphs {
+		for _, algorithm := range algorithms {
+			number++
+			if number%4 > 0 && (graph != graphs[0] || testing.Short()) {
+				continue // a quarter of the pairs, and all on the ring
+			}
+			for _, latency := range []time.Duration{0, 3 * time.Millisecond, 90 * time.Millisecond} {
+				set := []string{"topology=" + graph, "algorithm=" + algorithm, "model={name: quadratic, dim: 70}",
+					"train={rounds: 11, step_size: 0.1, schedule: constant}", fmt.Sprintf("seed=%d", number),
+					fmt.Sprintf("output={every: %d}", 1+number%3)}
+				slow := number % 3
+				if _, err := assembleErr(set...); err != nil || latency != 3*time.Millisecond && graph == graphs[len(graphs)-1] {
+					continue // not on this graph, or like the smaller ring
+				}
+				want := play(t, set, latency, slow, true)
+				got := play(t, set, latency, slow, false)
+				if diff := gocmp.Diff(want, got); diff != "" {
+					t.Fatalf("%v, latency %v, %d speeds (-events +none):\n%s", set, latency, slow, diff)
+				}
+			}
+		}
+	}
+}
