@@ -72,7 +72,7 @@ func (m *Member) links(saved *state.Snapshot) (func(topology.Rank) algos.Codec, 
 		if all[peer] == nil {
 			c, err := b.run.Modulo().Link(peer, m.control, b.place())
 			if err != nil {
-				panic("internal error: build: " + err.Error()) // chooseTheta has made one
+				panic("internal error: build: " + err.Error()) // modulo.Maker.Choose has made one
 			}
 			all[peer] = c
 		}

@@ -58,17 +58,17 @@ var passedOn = map[string]string{
 
 // A speaker is a function whose texts are warnings that others print.
 var speakers = map[string][]string{
-	"internal/record/watch.go":        {"See"},
-	"app/runfolder/space.go":          {"Error"},
-	"node/reach.go":                   {"CheckReach", "judgeReach"},
-	"internal/data/labels.go":         {"missingClass"},
-	"internal/data/watch.go":          {"rowNumbers", "lostValues"},
-	"internal/shards/classes.go":      {"alikeClasses", "untrainedClasses", "classesWithoutWorker"},
-	"internal/experiment/clip.go":     {"checkClip"},
-	"internal/experiment/compress.go": {"checkCompressor", "neverFits"},
-	"internal/experiment/network.go":  {"checkSecurity"},
-	"app/session/session.go":          {"enter", "Abandon"},
-	"app/session/summary.go":          {"Summary"},
+	"internal/record/watch.go":       {"See"},
+	"app/runfolder/space.go":         {"Error"},
+	"node/reach.go":                  {"CheckReach", "judgeReach"},
+	"internal/data/labels.go":        {"missingClass"},
+	"internal/data/watch.go":         {"rowNumbers", "lostValues"},
+	"internal/shards/classes.go":     {"alikeClasses", "untrainedClasses", "classesWithoutWorker"},
+	"internal/experiment/clip.go":    {"checkClip"},
+	"internal/compress/compress.go":  {"Check", "neverFits"},
+	"internal/experiment/network.go": {"checkSecurity"},
+	"app/session/session.go":         {"enter", "Abandon"},
+	"app/session/summary.go":         {"Summary"},
 }
 
 // warnings returns the warnings of a file. A text is unknown if it is not constant or is printed without its section.

@@ -1,7 +1,6 @@
-// Package experiment assembles a run: from a configuration to each worker's row of the graph, algorithm, codec, model
-// and shard of the data. Only this package knows the meaning of the names in a run file.
-//
-// It does not run the workers: packages internal/sim and node drive the machines that it builds.
+// Package experiment resolves a run file to a Run: names become the graph, the algorithm, its settings, bounds, sizes
+// and codecs. Values of auto are chosen, and contradictions are found at their keys. It reads no samples and makes no
+// worker: package build does.
 package experiment
 
 import (

@@ -282,7 +282,7 @@ var seams = map[string]string{
 	"internal/data.Load":             "tests of three packages read whole sets",
 	"moniqua.Codec.Quotients":        "vectors hold it",
 	"moniqua.Grid.Delta":             "tests hold the error of the codec against it",
-	"topology.Kind.Endless":          "a test of internal/experiment leaves out graphs that never repeat",
+	"topology.Kind.Endless":          "a test of internal/build leaves out graphs that never repeat",
 	"quant.bucketed.CompressWith":    "vectors give the random numbers",
 	"quant/levels.Mixture.Density":   "vectors hold it",
 	"quant/levels.Mixture.F":         "vectors hold it",
