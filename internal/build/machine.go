@@ -3,8 +3,15 @@ package build
 import (
 	"fmt"
 
+	"gossiptrainer/algos"
+	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/registry"
+	"gossiptrainer/internal/train"
+	"gossiptrainer/quant"
+	"gossiptrainer/topology"
 )
 
 // machine builds the machine of the worker, which starts at x, or from the saved state s.
@@ -58,4 +65,97 @@ func (b *builder) algorithm(x []float32) (gossip.Algorithm, error) {
 		return nil, fmt.Errorf("internal error: build: %s takes local steps and is not gossip.Local", b.method)
 	}
 	return algorithm, nil
+}
+
+// parts returns the components of the worker's update rule, with the model x.
+func (b *builder) parts(x []float32) (registry.Parts, error) {
+	p := registry.Parts{
+		Rank: b.rank, Seat: int(b.rank), Server: topology.Rank(b.run.N()), Workers: b.run.N(), Rows: b.rows, X: x,
+		Alpha: b.run.Schedule().StepSize, Compressor: b.compressor, Settings: experiment.Settings(b.cfg),
+	}
+	p.Clip = clip(b.cfg.Algorithm.Clip)
+	var err error
+	if b.cfg.Algorithm.MeanGradients {
+		if p.After, err = train.NewOptimizer(experiment.Directions(b.cfg.Train), b.run.Dim()); err != nil {
+			return p, err
+		}
+	}
+	switch {
+	case b.method.Asynchronous():
+		var links map[topology.Rank]algos.Codec
+		links, err = b.linkCodecs()
+		p.Link = func(peer topology.Rank) algos.Codec { return links[peer] }
+	case b.method.ByCodec():
+		p.Codecs, err = b.codecs()
+	}
+	return p, err
+}
+
+// compressor returns the C(·) with which some worker sends. The worker that is built decodes with it.
+func (b *builder) compressor(sender topology.Rank) (quant.Compressor, error) {
+	return b.run.Compressors().Make(sender, b.chosen())
+}
+
+// codecs returns those of the worker, by lane.
+func (b *builder) codecs() ([]algos.Codec, error) {
+	all := make([]algos.Codec, len(b.method.Lanes()))
+	for lane := range all {
+		all[lane] = algos.Full{}
+		if b.run.Modulo() != nil {
+			codec, err := b.run.Modulo().Codec(lane, b.place())
+			if err != nil {
+				return nil, err
+			}
+			all[lane] = codec
+		}
+	}
+	return all, nil
+}
+
+// frame returns the bytes of the largest payload of a frame of a worker with machine m: of a piece, if its messages
+// have several.
+func (b *builder) frame(m gossip.Machine) int {
+	w, ok := m.(*gossip.Worker)
+	if !ok || w.Slots().Parts() == 1 {
+		return experiment.Largest(b.run)
+	}
+	return w.Codec(0).(interface{ MaxPiece(d int) int }).MaxPiece(b.run.Dim())
+}
+
+// clip returns the settings with which a worker clips its mixing, nil if it does not clip.
+func clip(clip configs.Clip) *algos.Clip {
+	if !clip.On() {
+		return nil
+	}
+	return &algos.Clip{Radius: clip.Radius, Liars: clip.Liars}
+}
+
+// linkCodecs returns the codecs of the worker by neighbour. Both ends of a link
+// share the noise of its grid.
+func (b *builder) linkCodecs() (map[topology.Rank]algos.Codec, error) {
+	codecs := make(map[topology.Rank]algos.Codec)
+	if b.run.Modulo() == nil {
+		for _, peer := range b.partners() {
+			codecs[peer] = algos.Full{}
+		}
+		return codecs, nil
+	}
+	control, err := b.run.Modulo().PairControl()
+	if err != nil {
+		return nil, err
+	}
+	for _, peer := range b.partners() {
+		if codecs[peer], err = b.run.Modulo().Link(peer, control, b.place()); err != nil {
+			return nil, err
+		}
+	}
+	return codecs, nil
+}
+
+// partners returns the workers with which a worker of AD-PSGD may ever exchange.
+func (b *builder) partners() []topology.Rank {
+	if c := b.run.Closing(b.rank); c != nil {
+		return c.Up
+	}
+	return b.rows.At(0).Out
 }

@@ -6,6 +6,7 @@ import (
 	"gossiptrainer/algos"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/modulo"
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/internal/train"
 )
@@ -77,3 +78,6 @@ func Weights(r *Run) ([]float64, error) {
 	}
 	return r.data.Weights()
 }
+
+// quantized says whether models travel as symbols of the modulo codec.
+func quantized(r *Run) bool { return modulo.Uses(r.method, r.cfg.Algorithm) }

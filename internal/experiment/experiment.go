@@ -15,7 +15,6 @@ import (
 	"gossiptrainer/internal/train"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/model"
-	"gossiptrainer/topology"
 )
 
 // New assembles cfg as far as that needs no samples. Settings that contradict each other are a *configs.Error at the
@@ -108,40 +107,6 @@ func assemble(r *Run) (*Run, error) {
 // keptOptima is the number of coordinates of all workers up to which a run keeps the optima of its quadratics: 4 bytes
 // each.
 const keptOptima = 1 << 25
-
-// newGraph returns the graph of the run, and its slack, which auto may have chosen.
-func newGraph(r *Run) (*topology.Graph, configs.Auto, error) {
-	t := r.cfg.Topology
-	spec := t.Spec()
-	spec.Slack, spec.Seed = float64(t.Slack), r.cfg.Seed
-	spec.Exchanges = max(1, int(r.cfg.Train.Rounds)/r.cfg.Algorithm.LocalSteps)
-	if r.data.Local() && r.cfg.Train.Epochs > 0 {
-		spec.Exchanges = topology.DefaultExchanges // the slack must not depend on rows that another machine does not see
-	}
-	if own := r.method.On.Kind; own != "" {
-		spec = topology.Spec{Kind: own, N: t.Size, Slack: 1}
-	}
-	choose := spec.Slack == float64(configs.Computed)
-	if choose {
-		spec.Slack = 1
-	}
-	graph, err := topology.New(spec)
-	if err != nil {
-		return nil, 0, configs.Errorf("topology.kind", "%v", err).
-			With("topology.size", "topology.file", "topology.degree", "topology.chance", "algorithm.reduce")
-	}
-	slack := t.Slack
-	if choose {
-		if graph, err = chooseSlack(r, graph); err == nil {
-			graph, err = steadySlack(r, graph)
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		slack = configs.Auto(graph.Spec().Slack)
-	}
-	return graph, slack, admit(r, graph)
-}
 
 func newSchedule(t configs.Train) (train.Schedule, error) {
 	schedule, err := train.NewSchedule(train.StepPlan{

@@ -72,10 +72,6 @@ func checkViews(r *Run) error {
 	return checkSizes(r)
 }
 
-// mostChecked is the largest number of members of a run whose algorithm needs a property of W: a check for each number
-// takes 24·n² bytes and n³ operations.
-const mostChecked = 256
-
 // checkSizes checks graph and algorithm for each number of members.
 func checkSizes(r *Run) error {
 	m, on := r.cfg.Membership, r.method.On
@@ -109,44 +105,6 @@ func checkSizes(r *Run) error {
 	return nil
 }
 
-// sized returns a graph for n members. A torus takes the grid nearest to a square.
-func sized(spec topology.Spec, n int) topology.Spec {
-	spec.N, spec.Rows, spec.Cols = n, 0, 0
-	if spec.Kind.Takes("rows") {
-		spec.Rows, spec.Cols = topology.Sides(n)
-	}
-	return spec
-}
-
-// steadySlack returns g with a slack, at most its own, at which the algorithm is stable for each number of members.
-func steadySlack(r *Run, g *topology.Graph) (*topology.Graph, error) {
-	m, need, slack := r.cfg.Membership, r.method.On, g.Spec().Slack
-	if !r.cfg.Views() || need.Met == nil || m.Max > mostChecked {
-		return g, nil
-	}
-	for n := m.Min; n <= m.Max; n++ {
-		spec := sized(g.Spec(), n)
-		if setting, _ := spec.Check(); setting != "" {
-			continue // checkSizes says why
-		}
-		spec.Slack = 1
-		other, err := topology.New(spec)
-		if err != nil {
-			return nil, err
-		}
-		spectrum, err := other.Spectrum()
-		if err != nil {
-			return nil, err
-		}
-		if !need.Met(spectrum) {
-			slack = min(slack, twoDigits(autoShare*need.Most(spectrum)))
-		}
-	}
-	spec := g.Spec()
-	spec.Slack = slack
-	return topology.New(spec)
-}
-
 // leastGrace is the least silence that is a death on a network: a member may wait for a processor.
 const leastGrace = time.Second
 
@@ -175,19 +133,4 @@ func CheckMember(r *Run) error {
 			time.Duration(cfg.Membership.Grace))
 	}
 	return nil
-}
-
-// Resized returns the run with another number of workers. All that auto has chosen stays.
-func Resized(r *Run, n int) (*Run, error) {
-	cfg := r.cfg
-	cfg.Membership, cfg.Topology.Size = configs.Default().Membership, n
-	cfg.Train.Epochs = 0 // their rounds are known
-	spec := sized(cfg.Topology.Spec(), n)
-	cfg.Topology.Rows, cfg.Topology.Cols = spec.Rows, spec.Cols
-	resized, err := New(cfg)
-	if err != nil {
-		return nil, fmt.Errorf("a view of %d members: %w", n, err)
-	}
-	resized.program = r.program
-	return resized, nil
 }

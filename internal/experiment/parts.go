@@ -51,9 +51,6 @@ func newModulo(r *Run) (*modulo.Maker, error) {
 	return m, m.Choose()
 }
 
-// quantized says whether models travel as symbols of the modulo codec.
-func quantized(r *Run) bool { return modulo.Uses(r.method, r.cfg.Algorithm) }
-
 // activations returns the bytes of the values of a batch between layers, and of packed weights.
 func activations(r *Run) int64 {
 	return floatBytes * (int64(r.cfg.Train.Batch)*int64(r.size.Sample) + int64(r.size.Packed))

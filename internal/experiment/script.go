@@ -1,8 +1,6 @@
 package experiment
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	"gossiptrainer/configs"
@@ -60,30 +58,20 @@ func ranks(numbers []int) []topology.Rank {
 	return all
 }
 
-// checkScript finds links in the script that the run does not have. Members that come and go may have any.
-func checkScript(r *Run) error {
-	if r.cfg.Views() {
-		return nil
-	}
-	for i, f := range Script(r.cfg) {
-		if f.Kind == fault.Cut && !linked(r, f.Peers[0], f.Peers[1]) {
-			return configs.Errorf(fmt.Sprintf("faults.script.%d.cut", i),
-				"workers %d and %d are not neighbours in %s", f.Peers[0], f.Peers[1], r.graph.Spec())
-		}
-	}
-	return nil
-}
-
-// linked reports whether one of two workers sends to the other.
-func linked(r *Run, i, j topology.Rank) bool {
-	tells := func(i, j topology.Rank) bool {
-		return int(i) < len(r.rows) && slices.Contains(r.rows[i].Neighbours(), j)
-	}
-	return tells(i, j) || tells(j, i)
-}
-
 // Timed reports whether the parameters depend on how long computation and messages take. Such a run has another digest
 // on each machine.
 func Timed(r *Run) bool {
 	return r.method.Asynchronous() || r.cfg.Algorithm.Controller.Name == "mqgrad"
+}
+
+// CheckInside returns an error at its key if the model is external. Callers that compute gradients in this process need
+// another one.
+func CheckInside(c configs.Config) error {
+	if !c.External() {
+		return nil
+	}
+	e := configs.Errorf("model.name", "your own script trains an external model, in a process per worker, "+
+		"and this command starts no scripts")
+	e.Problems[0].Hint = "use peer lab, peer run or a comparison of mode lab, or take another model"
+	return e
 }

@@ -3,6 +3,7 @@ package modulo
 import (
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/moniqua"
+	"gossiptrainer/topology"
 )
 
 // A Chapter is a view of a run whose members come and go, as far as θ and bits depend on it. In each view the members
@@ -50,3 +51,6 @@ func (c *Chapter) Bits(x int) (int, bool) {
 	v, ok := c.Log.Value(c.View, x)
 	return v.Bits, ok && v.Bits > 0
 }
+
+// reachOf bounds the exchanges in which a note crosses a graph that loses no workers.
+func reachOf(g *topology.Graph) int { return max(g.Reach(), g.Period()) }

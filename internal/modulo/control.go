@@ -5,7 +5,6 @@ import (
 
 	"gossiptrainer/internal/registry"
 	"gossiptrainer/moniqua"
-	"gossiptrainer/topology"
 )
 
 // controls are the ways to choose the bound during the run.
@@ -17,9 +16,6 @@ var controls = map[string]struct {
 	"adaptive": {moniqua.Adaptive, true},
 	"measured": {moniqua.Measured, false},
 }
-
-// A laneControl makes the control of θ of a lane, in a view of a run whose members come and go; nil: there are none.
-type laneControl func(of registry.Lane, lane int, in *Chapter) (*moniqua.Control, error)
 
 // startStep is the distance of grid values before any gradient is known, in units of the step size. It errs on the
 // small side: a theta that is too small is found and repaired at once. With fewer levels than startLevels theta starts
@@ -119,6 +115,3 @@ func (m *Maker) reach() int {
 	}
 	return reachOf(m.Graph)
 }
-
-// reachOf is reach of a graph that loses no workers.
-func reachOf(g *topology.Graph) int { return max(g.Reach(), g.Period()) }
