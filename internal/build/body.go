@@ -116,6 +116,7 @@ func (b *builder) trained(x []float32, oracle *train.Oracle, s *state.Snapshot) 
 
 // body builds a worker without a gradient oracle. It starts at x, or from the saved state s.
 func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
+	cfg := b.run.Config()
 	machine, err := b.machine(x, s)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,7 @@ func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	coder, err := entropy.Parse(b.cfg.Wire.Entropy)
+	coder, err := entropy.Parse(cfg.Wire.Entropy)
 	if err != nil {
 		return nil, err
 	}
@@ -132,10 +133,10 @@ func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
 	bits, mean := b.bits()
 	return &Worker{
 		Task: work.Task{
-			Rank: b.rank, Rows: b.rows, Closing: b.run.Closing(b.rank), Machine: machine, Rounds: int(b.cfg.Train.Rounds),
+			Rank: b.rank, Rows: b.rows, Closing: b.run.Closing(b.rank), Machine: machine, Rounds: int(cfg.Train.Rounds),
 			Asynchronous: b.method.Asynchronous(), MaxPayload: b.frame(machine),
 			Coding:    work.Coding{Entropy: coder, Layout: layout, Still: b.still(), Span: b.spans(machine)},
-			Recording: work.Recording{Every: b.cfg.Output.Every, Parameters: b.run.Parameters(), Theta: theta, Bits: bits},
+			Recording: work.Recording{Every: cfg.Output.Every, Parameters: b.run.Parameters(), Theta: theta, Bits: bits},
 		},
 		MeanBits: mean,
 		later:    later{scorer: b.run.Scorer()},

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"gossiptrainer/configs"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/bits"
 	"gossiptrainer/internal/experiment"
@@ -14,7 +13,6 @@ import (
 // A builder makes one worker of a run.
 type builder struct {
 	run    *experiment.Run
-	cfg    configs.Config // of the run
 	method *registry.Algorithm
 	rank   topology.Rank
 	rows   topology.Sequence // neighbours that the worker hears and tells
@@ -26,13 +24,13 @@ type builder struct {
 }
 
 func newBuilder(r *experiment.Run, rank topology.Rank, rows topology.Sequence) *builder {
-	return &builder{run: r, cfg: r.Config(), method: r.Method(), rank: rank, rows: rows}
+	return &builder{run: r, method: r.Method(), rank: rank, rows: rows}
 }
 
 // agree makes the worker's part in the choice of bits, where a controller makes it. A worker has its place among those
 // of the run or of a view.
 func (b *builder) agree(place topology.Rank) (err error) {
-	a := b.cfg.Algorithm
+	a := b.run.Config().Algorithm
 	if !bits.Controlled(a.Controller) {
 		return nil
 	}
@@ -43,7 +41,7 @@ func (b *builder) agree(place topology.Rank) (err error) {
 			plan.Start = in.Log.Begin(in.View).Bits
 		}
 	}
-	b.agreed, err = bits.Agree(a.Controller, b.cfg.Seed, place, plan)
+	b.agreed, err = bits.Agree(a.Controller, b.run.Config().Seed, place, plan)
 	return err
 }
 

@@ -30,7 +30,7 @@ func (b *builder) external(s *state.Snapshot) (*Worker, error) {
 // origin returns where the worker of a program starts, unless the saved state s says it.
 func (b *builder) origin(s *state.Snapshot) ([]float32, error) {
 	if b.run.Program() == nil {
-		return nil, experiment.CheckInside(b.cfg)
+		return nil, experiment.CheckInside(b.run.Config())
 	}
 	x := b.run.Program().Start
 	switch {

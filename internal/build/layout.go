@@ -69,7 +69,7 @@ func pairLayout(r *experiment.Run, f gossip.Frame) quant.Layout {
 	l := quant.Floats(r.Dim())
 	l.Tail = gossip.CensusBytes(r.N())
 	if r.Modulo() != nil && l.Len() != len(f.Payload) {
-		l.Levels, l.Word, l.Count = modulo.Levels(r.Config().Algorithm), 0, r.Dim()-r.Exact()
+		l.Levels, l.Word, l.Count = modulo.Levels(r.Modulo().Algorithm), 0, r.Dim()-r.Exact()
 		l = l.Longer(floatBytes * r.Exact())
 		return l.Longer(max(0, min(len(f.Payload)-l.Len(), moniqua.HashLen)))
 	}

@@ -16,6 +16,7 @@ import (
 
 // machine builds the machine of the worker, which starts at x, or from the saved state s.
 func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error) {
+	cfg := b.run.Config()
 	if b.method.Asynchronous() {
 		return b.pairMachine(x, s)
 	}
@@ -23,7 +24,7 @@ func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error
 	if err != nil {
 		return nil, err
 	}
-	rounds, every := int(b.cfg.Train.Rounds), b.cfg.Algorithm.LocalSteps
+	rounds, every := int(cfg.Train.Rounds), cfg.Algorithm.LocalSteps
 	if s != nil {
 		schedule := gossip.Schedule{Rounds: rounds, Every: every, Agreed: b.agreed}
 		return gossip.Resume(b.rank, b.rows, algorithm, schedule, s)
@@ -36,11 +37,12 @@ func (b *builder) machine(x []float32, s *state.Snapshot) (gossip.Machine, error
 
 // pairMachine is machine for workers that meet in pairs.
 func (b *builder) pairMachine(x []float32, s *state.Snapshot) (gossip.Machine, error) {
+	cfg := b.run.Config()
 	p, err := b.parts(x)
 	if err != nil {
 		return nil, err
 	}
-	plan := gossip.PairPlan{Workers: b.run.N(), Rounds: int(b.cfg.Train.Rounds), Seed: b.cfg.Seed}
+	plan := gossip.PairPlan{Workers: b.run.N(), Rounds: int(cfg.Train.Rounds), Seed: cfg.Seed}
 	if s != nil {
 		return gossip.ResumePair(b.rank, b.rows.At(0), b.method.Pair(p), plan, s)
 	}
@@ -61,7 +63,7 @@ func (b *builder) algorithm(x []float32) (gossip.Algorithm, error) {
 	if _, ok := algorithm.(gossip.Carrier); b.run.Modulo() != nil && !ok {
 		return nil, fmt.Errorf("internal error: build: %s takes the codec moniqua and is no gossip.Carrier", b.method)
 	}
-	if _, ok := algorithm.(gossip.Local); b.cfg.Algorithm.LocalSteps > 1 && !ok {
+	if _, ok := algorithm.(gossip.Local); b.run.Config().Algorithm.LocalSteps > 1 && !ok {
 		return nil, fmt.Errorf("internal error: build: %s takes local steps and is not gossip.Local", b.method)
 	}
 	return algorithm, nil
@@ -69,14 +71,15 @@ func (b *builder) algorithm(x []float32) (gossip.Algorithm, error) {
 
 // parts returns the components of the worker's update rule, with the model x.
 func (b *builder) parts(x []float32) (registry.Parts, error) {
+	cfg := b.run.Config()
 	p := registry.Parts{
 		Rank: b.rank, Seat: int(b.rank), Server: topology.Rank(b.run.N()), Workers: b.run.N(), Rows: b.rows, X: x,
-		Alpha: b.run.Schedule().StepSize, Compressor: b.compressor, Settings: experiment.Settings(b.cfg),
+		Alpha: b.run.Schedule().StepSize, Compressor: b.compressor, Settings: experiment.Settings(cfg),
 	}
-	p.Clip = clip(b.cfg.Algorithm.Clip)
+	p.Clip = clip(cfg.Algorithm.Clip)
 	var err error
-	if b.cfg.Algorithm.MeanGradients {
-		if p.After, err = train.NewOptimizer(experiment.Directions(b.cfg.Train), b.run.Dim()); err != nil {
+	if cfg.Algorithm.MeanGradients {
+		if p.After, err = train.NewOptimizer(experiment.Directions(cfg.Train), b.run.Dim()); err != nil {
 			return p, err
 		}
 	}

@@ -46,7 +46,8 @@ func EnterPair(r *experiment.Run, e PairEntry) (*Member, error) {
 	if parts.Link, err = m.links(saved); err != nil {
 		return nil, err
 	}
-	plan := gossip.PairPlan{Workers: len(e.Census.Empty), Rounds: int(b.cfg.Train.Rounds), Seed: b.cfg.Seed, Serve: true}
+	cfg := r.Config()
+	plan := gossip.PairPlan{Workers: len(e.Census.Empty), Rounds: int(cfg.Train.Rounds), Seed: cfg.Seed, Serve: true}
 	w, err := gossip.EnterPair(e.ID, b.method.Pair(parts), plan, e.Census, e.State)
 	m.machine = w
 	return m, err

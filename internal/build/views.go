@@ -93,7 +93,7 @@ func Enter(r *experiment.Run, e Entry) (*Member, error) {
 	if e.Before != nil {
 		m.loss = e.Before.loss
 	}
-	schedule := gossip.Schedule{Rounds: e.Rounds, Every: b.cfg.Algorithm.LocalSteps, Agreed: b.agreed}
+	schedule := gossip.Schedule{Rounds: e.Rounds, Every: b.run.Config().Algorithm.LocalSteps, Agreed: b.agreed}
 	var w *gossip.Worker
 	if saved == nil {
 		w, err = gossip.NewScheduled(e.ID, e.Rows, rule, schedule)
@@ -108,7 +108,8 @@ func Enter(r *experiment.Run, e Entry) (*Member, error) {
 // it begins. A saved state has another beginning.
 func taskOf(b *builder, shard data.Set, saved *state.Snapshot) (
 	model.Objective, *train.Oracle, []float32, error) {
-	if b.cfg.External() {
+	cfg := b.run.Config()
+	if cfg.External() {
 		x, err := b.origin(saved)
 		if err != nil {
 			return nil, nil, nil, err
@@ -116,7 +117,7 @@ func taskOf(b *builder, shard data.Set, saved *state.Snapshot) (
 		oracle, err := b.outside()
 		return nil, oracle, x, err
 	}
-	objective, err := model.New(b.run.ModelSpec(int(b.rank), b.cfg.Train.Batch))
+	objective, err := model.New(b.run.ModelSpec(int(b.rank), cfg.Train.Batch))
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -140,10 +140,11 @@ func (b *builder) alone(s *state.Snapshot) (*Worker, error) {
 
 // worker builds the worker with its shard of the data, nil without data.
 func (b *builder) worker(shard *data.Set, s *state.Snapshot) (*Worker, error) {
-	if b.cfg.External() {
+	cfg := b.run.Config()
+	if cfg.External() {
 		return b.external(s)
 	}
-	objective, err := model.New(b.run.ModelSpec(int(b.rank), b.cfg.Train.Batch))
+	objective, err := model.New(b.run.ModelSpec(int(b.rank), cfg.Train.Batch))
 	if err != nil {
 		return nil, err
 	}
@@ -170,9 +171,10 @@ func (b *builder) worker(shard *data.Set, s *state.Snapshot) (*Worker, error) {
 // begin returns the starting point of the worker: as its seed or a file says. A saved state s replaces it, and then no
 // file is read.
 func (b *builder) begin(objective model.Objective, s *state.Snapshot) ([]float32, error) {
+	cfg := b.run.Config()
 	x := make([]float32, b.run.Dim())
-	if b.cfg.Train.From == "" || s != nil {
-		objective.Init(x, b.cfg.Seed)
+	if cfg.Train.From == "" || s != nil {
+		objective.Init(x, cfg.Seed)
 		return x, nil
 	}
 	start, statistics, err := b.run.Files().Start()
@@ -185,16 +187,17 @@ func (b *builder) begin(objective model.Objective, s *state.Snapshot) ([]float32
 
 // oracle builds the oracle that takes the gradients of the worker.
 func (b *builder) oracle(objective model.Objective, shard *data.Set) (*train.Oracle, error) {
+	cfg := b.run.Config()
 	batches, err := b.batches(shard)
 	if err != nil {
 		return nil, err
 	}
-	rule := experiment.Directions(b.cfg.Train)
-	if b.cfg.Algorithm.MeanGradients { // the optimizer takes their mean
+	rule := experiment.Directions(cfg.Train)
+	if cfg.Algorithm.MeanGradients { // the optimizer takes their mean
 		rule = train.Rule{}
 	}
 	rule.Bound = experiment.UpdateBound(b.run)
-	if b.cfg.Data.Weighted() {
+	if cfg.Data.Weighted() {
 		weights, err := b.run.Data().Weights()
 		if err != nil {
 			return nil, err
@@ -207,18 +210,19 @@ func (b *builder) oracle(objective model.Objective, shard *data.Set) (*train.Ora
 
 // batches returns the mini-batches of the worker.
 func (b *builder) batches(shard *data.Set) (train.Batches, error) {
+	cfg := b.run.Config()
 	if b.run.Data() == nil {
 		return train.NoData, nil
 	}
-	sampler, err := data.NewSampler(b.cfg.Seed, int(b.rank), shard.Len(), b.cfg.Train.Batch)
+	sampler, err := data.NewSampler(cfg.Seed, int(b.rank), shard.Len(), cfg.Train.Batch)
 	if err != nil {
 		return nil, err
 	}
 	batches := train.FromShard(*shard, sampler)
-	if b.cfg.Train.Augment == "none" {
+	if cfg.Train.Augment == "none" {
 		return batches, nil
 	}
-	augmenter, err := train.NewAugmenter(b.cfg.Seed, int(b.rank), shard.Shape)
+	augmenter, err := train.NewAugmenter(cfg.Seed, int(b.rank), shard.Shape)
 	if err != nil {
 		return nil, err
 	}

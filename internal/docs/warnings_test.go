@@ -64,7 +64,7 @@ var speakers = map[string][]string{
 	"internal/data/labels.go":        {"missingClass"},
 	"internal/data/watch.go":         {"rowNumbers", "lostValues"},
 	"internal/shards/classes.go":     {"alikeClasses", "untrainedClasses", "classesWithoutWorker"},
-	"internal/experiment/clip.go":    {"checkClip"},
+	"internal/experiment/checks.go":  {"checkClip"},
 	"internal/compress/compress.go":  {"Check", "neverFits"},
 	"internal/experiment/network.go": {"checkSecurity"},
 	"app/session/session.go":         {"enter", "Abandon"},
