@@ -21,7 +21,7 @@ import (
 
 // owners names the function that allocates for an owner of memory. The first one in a stack counts.
 var owners = []struct{ function, owner string }{
-	{"internal/experiment.(*builder).begin", budget.Model},
+	{"internal/build.(*builder).begin", budget.Model},
 	{"node.compute", budget.Gradient},
 	{"internal/train.NewOptimizer", budget.Momentum},
 	{"gossiptrainer/model.", budget.Activations},
