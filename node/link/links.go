@@ -332,10 +332,8 @@ func (l *Links) Trouble(peer topology.Rank) string { return l.edge(peer).trouble
 // Bytes returns the bytes of all links together. Wire counts all bytes at this host's sockets.
 func (l *Links) Bytes() (sent, received record.Bytes) {
 	for _, e := range l.all() {
-		sent.Payload += e.sent.payload.Load()
-		sent.Stream += e.sent.stream.Load()
-		received.Payload += e.received.payload.Load()
-		received.Stream += e.received.stream.Load()
+		sent.Add(e.sent.Bytes())
+		received.Add(e.received.Bytes())
 	}
 	wire := l.s.Host.Total()
 	sent.Wire, received.Wire = wire.Out, wire.In
@@ -346,9 +344,7 @@ func (l *Links) Bytes() (sent, received record.Bytes) {
 func (l *Links) Messages() record.Messages {
 	var m record.Messages
 	for _, e := range l.all() {
-		m.Count += e.sent.messages.Load()
-		m.Stream += e.sent.ofMessages.Load()
-		m.Still += e.sent.still.Load()
+		m.Add(e.sent.Messages())
 	}
 	return m
 }

@@ -62,39 +62,30 @@ type neighbour struct {
 	turn           turn
 }
 
-// traffic counts the frames of an edge in one direction, in bytes.
+// traffic counts the frames of an edge in one direction.
 type traffic struct {
-	payload, stream      atomic.Int64
-	messages, ofMessages atomic.Int64 // messages, and the bytes of their pieces on the stream
-	still                atomic.Int64 // bytes that messages left out, as they have not changed
-	pace                 pace
+	record.Tally
+	pace pace
 }
 
-// count adds a frame and the bytes of its payload on the stream. Its first piece stands for a message. Parts that have
-// not changed since the start are no part of the payload.
+// count adds a frame and the bytes of its payload on the stream. Parts that have not changed since the start are no
+// part of the payload.
 func (c *traffic) count(h wire.Header, payload, streamed int) {
-	size := int64(wire.HeaderLen + streamed)
-	if h.Coder == still.Coder {
+	switch {
+	case h.Kind != wire.Data:
+		payload = 0
+	case h.Coder == still.Coder:
 		payload = streamed
 	}
-	if h.Kind == wire.Data && payload > 0 {
-		c.payload.Add(int64(payload))
-		c.ofMessages.Add(size)
-		if h.Piece == 0 {
-			c.messages.Add(1)
-		}
-	}
-	c.stream.Add(size)
+	c.Add(payload, wire.HeaderLen+streamed, int(h.Piece))
 }
 
 // carried returns the traffic of the edge.
 func (n *neighbour) carried() Bytes {
 	below := n.Host.Carried(n.id)
-	return Bytes{
-		Peer:     n.rank,
-		Sent:     record.Bytes{Payload: n.sent.payload.Load(), Stream: n.sent.stream.Load(), Wire: below.Out},
-		Received: record.Bytes{Payload: n.received.payload.Load(), Stream: n.received.stream.Load(), Wire: below.In},
-	}
+	b := Bytes{Peer: n.rank, Sent: n.sent.Bytes(), Received: n.received.Bytes()}
+	b.Sent.Wire, b.Received.Wire = below.Out, below.In
+	return b
 }
 
 // cost returns the cost of a byte to the neighbour.

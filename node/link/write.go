@@ -98,7 +98,7 @@ func (w *writer) add(o outgoing, room int) (rest []byte, err error) {
 	}
 	w.to.sent.count(h, len(o.frame.Payload), len(payload))
 	if h.Coder == still.Coder && !o.mailing.still.Again {
-		w.to.sent.still.Add(int64(len(o.frame.Payload) - len(payload)))
+		w.to.sent.Leave(len(o.frame.Payload) - len(payload))
 	}
 	if h.Kind == wire.Data && h.Piece == 0 {
 		w.to.sent.pace.begin()

@@ -110,10 +110,10 @@ func TestSmallFramesThatWaitLeaveTogether(t *testing.T) {
 			t.Errorf("write %d has %d bytes, want whole frames of at most %d", i, len(b), shape.Chunk)
 		}
 	}
-	if m := w.to.sent.messages.Load(); m != 1 {
+	if m := w.to.sent.Messages().Count; m != 1 {
 		t.Errorf("%d messages counted, want the one in 20 pieces", m)
 	}
-	if got, want := w.to.sent.ofMessages.Load(), int64(20*(piece+wire.HeaderLen)); got != want {
+	if got, want := w.to.sent.Messages().Stream, int64(20*(piece+wire.HeaderLen)); got != want {
 		t.Errorf("%d bytes of messages counted, want %d", got, want)
 	}
 }

@@ -456,9 +456,9 @@ func (s *Seat) leaving(log *views.Log) (all []id) {
 
 // Sent returns the bytes that this process has sent, and its messages. Payload and Stream are those of frames.
 func (s *Seat) Sent() (record.Bytes, record.Messages) {
-	sent := &s.office.sent
-	return record.Bytes{Payload: sent.payload.Load(), Stream: sent.stream.Load(), Wire: s.o.Host.Total().Out},
-		record.Messages{Count: sent.messages.Load(), Stream: sent.ofMessages.Load()}
+	sent := s.office.sent.Bytes()
+	sent.Wire = s.o.Host.Total().Out
+	return sent, s.office.sent.Messages()
 }
 
 func (s *Seat) outcome() Outcome {

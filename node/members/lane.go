@@ -258,7 +258,7 @@ func (l *lane) put(s network.Stream, buf *[]byte, one letter) error {
 		rest = rest[n:]
 	}
 	if one.Frame != nil {
-		l.post.count(one.Frame, len(*buf))
+		l.post.sent.Add(one.Frame.MessageBytes(), len(*buf), one.Frame.Piece)
 	}
 	return nil
 }

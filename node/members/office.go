@@ -5,15 +5,14 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/peer"
 	"github.com/libp2p/go-libp2p/core/peerstore"
 	ma "github.com/multiformats/go-multiaddr"
 
-	"gossiptrainer/gossip"
 	views "gossiptrainer/gossip/view"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/node/join"
 	"gossiptrainer/node/socket"
 )
@@ -37,7 +36,7 @@ type postOffice struct {
 	ctx         context.Context
 	cancel      context.CancelFunc
 	wg          sync.WaitGroup
-	sent        traffic
+	sent        record.Tally
 
 	lanes map[id]*[lanes]*lane // of the goroutine that posts
 }
@@ -46,24 +45,6 @@ type postOffice struct {
 type arrival struct {
 	from id
 	letter
-}
-
-// traffic counts what has been sent.
-type traffic struct {
-	payload, stream      atomic.Int64
-	messages, ofMessages atomic.Int64 // messages, and the bytes of their pieces on the stream
-}
-
-// count counts a frame and its bytes on the stream. The first piece stands for a message.
-func (p *postOffice) count(f *gossip.Frame, stream int) {
-	if bytes := f.MessageBytes(); bytes > 0 {
-		p.sent.payload.Add(int64(bytes))
-		p.sent.ofMessages.Add(int64(stream))
-		if f.Piece == 0 {
-			p.sent.messages.Add(1)
-		}
-	}
-	p.sent.stream.Add(int64(stream))
 }
 
 // open begins to take letters.
