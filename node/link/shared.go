@@ -77,7 +77,7 @@ func (c *traffic) count(h wire.Header, payload, streamed int) {
 	case h.Coder == still.Coder:
 		payload = streamed
 	}
-	c.Add(payload, wire.HeaderLen+streamed, int(h.Piece))
+	c.Add(payload, wire.HeaderLen+streamed, h.Piece)
 }
 
 // carried returns the traffic of the edge.
