@@ -31,7 +31,7 @@ func Together(runs []*experiment.Run) ([][]*Worker, error) {
 				others[i], err = b.body(slices.Clone(w.Machine.Params()), nil)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("experiment: worker %d: %w", i, err)
+				return nil, fmt.Errorf("build: worker %d: %w", i, err)
 			}
 		}
 		all = append(all, others)
@@ -93,7 +93,7 @@ func (s *shared) takeGradient(g []float32, k int, x []float32) (float32, error) 
 		s.gradients[k] = e
 	}
 	if e.err == nil && !slices.Equal(x, e.x) {
-		return 0, fmt.Errorf("experiment: worker %d: round %d: the model depends on the network", s.rank, k)
+		return 0, fmt.Errorf("build: worker %d: round %d: the model depends on the network", s.rank, k)
 	}
 	copy(g, e.g)
 	if e.left--; e.left == 0 {

@@ -34,14 +34,14 @@ func New(r *experiment.Run, rank topology.Rank, s *state.Snapshot) (*Worker, err
 	}
 	b, err := lasting(r, rank, nil)
 	if err != nil {
-		return nil, fmt.Errorf("experiment: worker %d: %w", rank, err)
+		return nil, fmt.Errorf("build: worker %d: %w", rank, err)
 	}
 	return b.alone(s)
 }
 
 func checkRank(r *experiment.Run, rank topology.Rank) error {
 	if rank < 0 || int(rank) >= r.N() {
-		return fmt.Errorf("experiment: worker %d: the run has workers 0 to %d", rank, r.N()-1)
+		return fmt.Errorf("build: worker %d: the run has workers 0 to %d", rank, r.N()-1)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func All(r *experiment.Run) ([]*Worker, error) {
 	if r.Data() != nil {
 		var err error
 		if shards, err = r.Data().Shards(r.N()); err != nil {
-			return nil, fmt.Errorf("experiment: %w", err)
+			return nil, fmt.Errorf("build: %w", err)
 		}
 	}
 	workers, audit := make([]*Worker, r.N()), newAudit(r)
@@ -66,7 +66,7 @@ func All(r *experiment.Run) ([]*Worker, error) {
 			shard = &shards[i]
 		}
 		if workers[i], err = again(r, topology.Rank(i), shard, audit, nil); err != nil {
-			return nil, fmt.Errorf("experiment: worker %d: %w", i, err)
+			return nil, fmt.Errorf("build: worker %d: %w", i, err)
 		}
 	}
 	return workers, nil
@@ -133,7 +133,7 @@ func (b *builder) alone(s *state.Snapshot) (*Worker, error) {
 		w, err = b.worker(&shard, s)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("experiment: worker %d: %w", b.rank, err)
+		return nil, fmt.Errorf("build: worker %d: %w", b.rank, err)
 	}
 	return w, nil
 }

@@ -54,7 +54,7 @@ func alone(rule func(k int) float64, err error) ([]func(k int) float64, error) {
 
 func theorem(m *Maker) ([]func(k int) float64, error) {
 	if kind := m.Graph.Spec().Kind; !kind.Static() {
-		return nil, fmt.Errorf("experiment: the theorem has no bound for a graph that changes or is directed, like %s: "+
+		return nil, fmt.Errorf("modulo: the theorem has no bound for a graph that changes or is directed, like %s: "+
 			"use the rule certified or adaptive", kind)
 	}
 	spectrum, updates, err := m.bounded()
@@ -75,7 +75,7 @@ func (m *Maker) bounded() (topology.Spectrum, moniqua.Updates, error) {
 // certificate returns the values of the graph from which the certified rule computes theta.
 func (m *Maker) certificate(s topology.Spectrum) (moniqua.Certified, error) {
 	if m.Method.Theta.Certificate == nil {
-		return moniqua.Certified{}, fmt.Errorf("experiment: the certified theta has no bound for the algorithm %s", m.Method)
+		return moniqua.Certified{}, fmt.Errorf("modulo: the certified theta has no bound for the algorithm %s", m.Method)
 	}
 	sums, err := m.Method.Theta.Certificate(m.Graph, s, m.Settings)
 	return moniqua.Certified{
