@@ -129,9 +129,9 @@ type Program struct {
 	Gradient work.Gradient
 }
 
-// Programmed returns a copy of r whose worker is that of an external model that p trains, in a process of its
-// own. The run needs an outline. The saved state of the worker holds nothing of the
-// program. Its Evaluate is nil, and the loss and accuracy of a result are left to the caller.
+// Programmed returns a copy of r whose worker is that of an external model that p trains, in a process of its own. The
+// run needs an outline. The saved state of the worker holds nothing of the program. Its Evaluate is nil, and the loss
+// and accuracy of a result are left to the caller.
 func (r *Run) Programmed(p Program) *Run {
 	programmed := *r // a run does not change, so both may share it
 	programmed.program = &p
