@@ -20,11 +20,14 @@ func (w *Worker) begin() error {
 		w.phase = done
 		return nil
 	}
-	if w.phase = computing; w.schedule.Late && w.k == 0 {
+	if w.phase = computing; late(w) {
 		return nil
 	}
 	return overlap(w)
 }
+
+// late reports whether the message of this round waits until it is asked for.
+func late(w *Worker) bool { return w.schedule.Late && w.k == w.first }
 
 // overlap sends the messages that overlap with the gradient, unless they are sent.
 func overlap(w *Worker) error {

@@ -132,7 +132,7 @@ func (l *Lockstep) Stack() (*Stack, error) {
 		return l.stack, nil
 	}
 	for i, w := range l.workers {
-		if !w.schedule.Late || w.k > 0 {
+		if !late(w) {
 			break
 		}
 		if err := cmp.Or(overlap(w), w.failed); err != nil {
@@ -155,6 +155,10 @@ func (l *Lockstep) Settle() error {
 	}
 	return nil
 }
+
+// Show brings a worker of a Stack to the boundary before the present round, and lets look take its state. All workers
+// have mixed the messages of earlier rounds, so the state has none. Settle comes before it.
+func (l *Lockstep) Show(i int, look func()) error { return l.stack.show(i, look) }
 
 // Unstack lets the workers themselves go through the rounds that follow.
 func (l *Lockstep) Unstack() error {

@@ -25,6 +25,7 @@ type Stack struct {
 	makes     bool // messages are not the models themselves
 	bytes     int  // of a message
 	left      bool // the workers have their messages
+	scratch   []byte
 
 	first   []int32 // by worker: its first neighbour in from, with the number of all at the end
 	from    []int32
@@ -106,7 +107,7 @@ func (r *Stack) enter() {
 func vacate(w *Worker) {
 	switch m := w.box; {
 	case m == nil:
-	case w.k == 0 && m.outbox.lender == nil && !m.outbox.logged:
+	case w.k == w.first && m.outbox.lender == nil && !m.outbox.logged:
 		w.box = nil
 	default:
 		m.outbox.at(w.k).pieces[0], m.ready = nil, [2]work{}
@@ -212,7 +213,7 @@ func (r *Stack) leave() error {
 		}
 		b := &w.mail().outbox
 		for slot := max(r.began, r.k-1); slot <= r.k; slot++ {
-			payload, err := r.payload(i, slot)
+			payload, err := r.payload(i, slot, nil)
 			if err != nil {
 				return w.fail(w.located(err))
 			}
@@ -227,12 +228,31 @@ func (r *Stack) leave() error {
 	return nil
 }
 
-// payload makes the message of a worker of the last round or of the present one.
-func (r *Stack) payload(i, k int) ([]byte, error) {
+// show lets look take the state of a worker. Its codec has made the message of the last round then, not that of this
+// one.
+func (r *Stack) show(i int, look func()) error {
+	w, box := r.workers[i], r.workers[i].box
+	r.messages.Leave(i, r.k)
+	if r.makes && r.k > r.began {
+		var err error
+		if r.scratch, err = r.payload(i, r.k-1, r.scratch[:0]); err != nil {
+			return w.fail(w.located(err))
+		}
+		r.rules[i].Move(r.models.Rows[r.k%2].At(i))
+		r.rules[i].Forget()
+	}
+	w.box = nil
+	look()
+	w.box = box
+	return nil
+}
+
+// payload makes the message of a worker of the last round or of the present one, in dst where it is not the model.
+func (r *Stack) payload(i, k int, dst []byte) ([]byte, error) {
 	x := r.models.Rows[k%2].At(i)
 	if !r.makes && k < r.k { // nothing writes to this row any more
 		return vec.LE(x), nil
 	}
 	r.rules[i].Move(x)
-	return r.rules[i].Send(k, 0, nil)
+	return r.rules[i].Send(k, 0, dst)
 }

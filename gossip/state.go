@@ -13,9 +13,9 @@ import (
 
 // A checkpoint takes the state of a machine at a boundary, before the machine begins a round. No gradient is
 // outstanding, and the worker has sent nothing of the round. The worker has all messages of earlier rounds, but a
-// neighbour may not. So the state holds the last Lead messages and their repairs. A neighbour that returns to an older
-// boundary may need more, which the layers above keep. The state holds no message of a later round: its sender still
-// has it.
+// neighbour may not. So the state holds the last Lead messages and their repairs, but see Lockstep.Show. A
+// neighbour that returns to an older boundary may need more, which the layers above keep. The state holds no message of
+// a later round: its sender still has it.
 
 // Resume is NewScheduled for a worker that begins at the boundary at which s was saved, by the name machine. It fails
 // if s is not the state of such a worker.
@@ -54,15 +54,24 @@ func (w *Worker) State(v *state.Visit) {
 	v.Part("guard", &w.guard)
 	v.Part("mixed", (*observed)(&w.mixed))
 	if v.Loading() {
-		w.mail().outbox.sent = w.slot()
-		w.mail().outbox.first = max(0, w.mail().outbox.sent-w.plan.Lead)
-		w.mail().inbox.begin(w.slot())
+		w.first = w.k
 	}
-	for slot := max(0, w.mail().outbox.sent-w.plan.Lead); slot < w.mail().outbox.sent; slot++ {
-		f := w.mail().outbox.at(slot)
+	if v.Has("sent1.note") || !v.Loading() && w.box != nil {
+		lately(w, v)
+	}
+}
+
+// lately shows the messages that neighbours may lack. There are none where all workers have mixed them.
+func lately(w *Worker, v *state.Visit) {
+	b := &w.mail().outbox
+	if v.Loading() {
+		b.first = max(0, b.sent-w.plan.Lead)
+	}
+	for slot := max(0, b.sent-w.plan.Lead); slot < b.sent; slot++ {
+		f := b.at(slot)
 		f.From, f.Round, f.Hop = w.self, roundOf(w, slot), slot%w.plan.Hops
-		w.mail().outbox.address(slot)
-		name := "sent" + strconv.Itoa(w.mail().outbox.sent-slot)
+		b.address(slot)
+		name := "sent" + strconv.Itoa(b.sent-slot)
 		state.Int(v, name+".note", &f.Note, 0, math.MaxUint64)
 		v.Bytes(name, &f.pieces[0])
 		for i := range f.pieces[1:] {

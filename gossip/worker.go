@@ -48,11 +48,15 @@ type mail struct {
 	ready  [2]work // work[0] collects, the driver holds work[1]
 }
 
-// mail returns the mail, which is empty at first.
+// mail returns the mail. It is empty at first: all workers have mixed the messages of earlier rounds.
 func (w *Worker) mail() *mail {
 	if w.box == nil {
 		w.box = &mail{inbox: newInbox(newEdges(w.rows, w.plan.Hops), w.plan.Lead+1, w.alg.pieces, w.alg.perHop)}
 		w.box.outbox = newOutbox(w.self, &w.box.inbox.edges, w.plan.Lead+1, w.alg.pieces)
+		if slot := w.slot(); slot > 0 {
+			w.box.outbox.sent, w.box.outbox.first = slot, slot
+			w.box.inbox.begin(slot)
+		}
 	}
 	return w.box
 }
@@ -67,6 +71,7 @@ type mixing struct {
 type progress struct {
 	phase  phase
 	k, hop int  // the exchange to mix next
+	first  int  // the round in which this machine begins
 	tried  int  // pieces of the current hop that were tried when they, or all messages of them, were there
 	whole  bool // an exchange is mixed when all its messages are there
 	gate   int  // no such round and no later one may begin
@@ -128,7 +133,7 @@ func newWorker(self topology.Rank, rows topology.Sequence, alg Algorithm, schedu
 // until all pieces exist.
 func (w *Worker) Ready() Ready {
 	var err error
-	if w.failed == nil && w.schedule.Late && w.k == 0 {
+	if w.failed == nil && late(w) {
 		err = overlap(w)
 	}
 	if len(w.mail().ready[0].send) == 0 && err == nil {

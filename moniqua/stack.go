@@ -75,7 +75,7 @@ func (s *points) Begin(k int) bool {
 	return true
 }
 
-// make makes the memory of the stack before round k, whose messages the codecs have made already.
+// make makes the memory of the stack before round k, whose messages the codecs may have made already.
 func (s *points) make(k int) {
 	s.began = k
 	s.indices = make([]int32, len(s.codecs)*s.Rows[0].Stride)
@@ -84,7 +84,11 @@ func (s *points) make(k int) {
 		s.sizes[parity] = make([]int32, len(s.codecs))
 	}
 	for i, c := range s.codecs {
-		s.sizes[(k+1)%2][i] = int32(len(c.verification.before(1).data))
+		for before := range c.verification.rounds() {
+			if r := c.verification.before(before); r.k == k-1 {
+				s.sizes[(k+1)%2][i] = int32(len(r.data))
+			}
+		}
 	}
 }
 
@@ -164,7 +168,10 @@ func (s *points) Leave(i, k int) [2]uint32 {
 	c := s.codecs[i]
 	v := &c.verification
 	v.most = max(v.most, int(s.most[i]), int(max(0, s.sizes[0][i])+max(0, s.sizes[1][i])))
-	if v.forget(); k-1 > s.began {
+	if v.newest().k >= s.began {
+		v.forget()
+	}
+	if k-1 > s.began {
 		v.newest().data = v.newest().data[:0]
 		v.before(-1).data = v.before(-1).data[:0]
 	}

@@ -216,6 +216,7 @@ func runSim(ctx context.Context, c *console, file *runFile, args []string, f sim
 		sims[i] = &simulate.Run{Session: s, From: from, Beside: len(runs) - 1}
 	}
 	c.loses(sims[0].Lost)
+	c.resort.Extend(sims[0].Leaving())
 	if err := simulate.Together(ctx, sims, f.timing); err != nil {
 		if ctx.Err() != nil && sims[0].CannotKeep() == "" {
 			c.sayStopped(sims[0].Session, sims[0].Again())

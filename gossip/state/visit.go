@@ -35,6 +35,12 @@ func (v *Visit) Fail(name string, err error) {
 	}
 }
 
+// Has reports whether a tensor is there to replace the state with.
+func (v *Visit) Has(name string) bool {
+	_, there := v.at[v.name(name)]
+	return v.Loading() && there
+}
+
 // Part visits part below a name if it is a Keeper. A part without state is not a Keeper.
 func (v *Visit) Part(name string, part any) {
 	k, ok := part.(Keeper)

@@ -1,8 +1,10 @@
 package build
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -34,15 +36,24 @@ func (o *whole) blur() {
 	}
 }
 
-// play runs a run with or without events. A condition that never holds needs them.
-func play(t *testing.T, set []string, latency time.Duration, slow int, events bool) whole {
+// A stage says how play runs a run.
+type stage struct {
+	latency time.Duration
+	slow    int  // speeds of workers
+	events  bool // a condition that never holds needs them
+	from    *held
+	keep    *sim.Keeping
+}
+
+// play runs a run with or without events.
+func (s stage) play(t *testing.T, set []string) whole {
 	t.Helper()
-	r := assemble(t, set...)
+	r, slow := assemble(t, set...), s.slow
 	network := r.Network()
-	network.Uplink.Latency = latency
+	network.Uplink.Latency = s.latency
 	var o whole
 	opt := sim.Options{
-		Network: network,
+		Network: network, Keep: s.keep,
 		Compute: func(w topology.Rank, k int) time.Duration {
 			took := 20 * time.Millisecond
 			if slow > 0 {
@@ -59,11 +70,15 @@ func play(t *testing.T, set []string, latency time.Duration, slow int, events bo
 			}
 		},
 	}
-	if events {
+	if s.events {
 		opt.Ending.Until = func(record.Step) bool { return false }
 	}
 	all := workers(t, r)
-	if !events {
+	if s.from != nil {
+		opt.From = opened(t, s.from)
+		restart(t, all, opt.From)
+	}
+	if !s.events {
 		opt.Steady, opt.Together = slow == 0, Stacked(all)
 	}
 	var err error
@@ -114,8 +129,8 @@ func TestRunsWithoutEventsAreTheSame(t *testing.T) {
 				if _, err := assembleErr(set...); err != nil || latency != 3*time.Millisecond && graph == graphs[len(graphs)-1] {
 					continue // not on this graph, or like the smaller ring
 				}
-				want := play(t, set, latency, slow, true)
-				got := play(t, set, latency, slow, false)
+				want := stage{latency: latency, slow: slow, events: true}.play(t, set)
+				got := stage{latency: latency, slow: slow}.play(t, set)
 				if diff := gocmp.Diff(want, got); diff != "" {
 					t.Fatalf("%v, latency %v, %d speeds (-events +none):\n%s", set, latency, slow, diff)
 				}
@@ -123,3 +138,60 @@ func TestRunsWithoutEventsAreTheSame(t *testing.T) {
 		}
 	}
 }
+
+// A run without events goes on from any of its states, without events, as if it had not stopped. The states that it
+// takes later are the same.
+func TestRunsWithoutEventsGoOn(t *testing.T) {
+	for i, algorithm := range []string{
+		"{name: dpsgd, codec: full}", "{name: dpsgd}", "{name: dpsgd, bits: 1}", "{name: dpsgd, bits: 4}",
+		"{name: dpsgd, theta: {rule: fixed, value: 1e-4}}", "{name: dpsgd, theta: {rule: certified, verify: false}}",
+		"{name: dpsgd, order: atc}", "{name: d2}", "{name: qg, bits: 4}", "{name: gt}", "{name: choco}",
+		"{name: deepsqueeze}", "{name: dcd}",
+	} {
+		for _, graph := range []string{"{kind: ring, size: 280}", "{kind: complete, size: 5}"} {
+			t.Run(algorithm+" "+graph, func(t *testing.T) {
+				t.Parallel()
+				set := []string{"topology=" + graph, "algorithm=" + algorithm, "model={name: quadratic, dim: 70}",
+					fmt.Sprintf("train={rounds: 40, step_size: 0.1, schedule: constant, momentum: %v}", 0.9*float64(i%2))}
+				if _, err := assembleErr(set...); err != nil {
+					t.Skip(err)
+				}
+				states := map[int]*held{}
+				due := func(round int) bool { return round%5 == 3 || round == 17 }
+				keep := &sim.Keeping{Due: due, Begin: func(int) sim.Draft {
+					return &held{take: func(at sim.Boundary, h *held) { states[at.Round] = h }}
+				}}
+				whole := stage{}.play(t, set)
+				want := stage{keep: keep}.play(t, set)
+				if diff := gocmp.Diff(whole, want); diff != "" {
+					t.Fatalf("without states and with (-without +with):\n%s", diff)
+				}
+				if len(states) < 8 {
+					t.Fatalf("%d states", len(states))
+				}
+				all := maps.Clone(states)
+				rounds := slices.Sorted(maps.Keys(all))
+				for _, k := range []int{rounds[0], rounds[4], rounds[len(rounds)-1]} {
+					from := all[k]
+					clear(states)
+					got := stage{from: from, keep: keep}.play(t, set)
+					want := want
+					want.Steps = slices.DeleteFunc(slices.Clone(want.Steps), func(s record.Step) bool { return s.Round <= k })
+					want.Links = slices.DeleteFunc(slices.Clone(want.Links), func(l record.Links) bool { return l.Round <= k })
+					if diff := gocmp.Diff(want, got); diff != "" {
+						t.Fatalf("from round %d (-want +got):\n%s", k, diff)
+					}
+					for later, h := range states {
+						if shows(h) != shows(all[later]) {
+							continue // after repairs the one is a stack again, and the other is not yet
+						}
+						same(t, h, all[later], fmt.Sprintf("from round %d: before round %d", k, later))
+					}
+				}
+			})
+		}
+	}
+}
+
+// shows reports whether a state has the last messages of workers.
+func shows(h *held) bool { return bytes.Contains(h.workers[0], []byte("machine/sent1")) }

@@ -39,9 +39,54 @@ type outcome struct {
 	sim.Result
 	steps, scores []string // as JSON
 	finals        []record.Final
-	failed        string         // the error of a worker that has lost another one
-	states        map[int][]byte // by round, as in a file
-	recorded      map[int]int    // steps before the state of a round was taken
+	failed        string        // the error of a worker that has lost another one
+	states        map[int]*held // by round
+	recorded      map[int]int   // steps before the state of a round was taken
+}
+
+// A held is a state of a run, as files have it.
+type held struct {
+	whole   []byte
+	workers [][]byte // by rank
+	take    func(at sim.Boundary, h *held)
+	drafts  []state.Snapshot
+}
+
+func (h *held) Len() int { return len(h.workers) }
+
+func (h *held) Worker(rank int) (*state.Snapshot, error) { return decoded(h.workers[rank]) }
+
+func (h *held) Put(rank int, s *state.Snapshot) {
+	for len(h.drafts) <= rank {
+		h.drafts = append(h.drafts, state.Snapshot{})
+	}
+	var part state.Snapshot
+	s.CopyTo(&part)
+	h.drafts[rank].Tensors = append(h.drafts[rank].Tensors, part.Tensors...)
+}
+
+func (h *held) Drop() {}
+
+func (h *held) Take(at sim.Boundary, s *state.Snapshot) error {
+	var err error
+	h.whole, err = encoded(s)
+	for i := range h.drafts {
+		own, failed := encoded(&h.drafts[i])
+		h.workers, err = append(h.workers, own), errors.Join(err, failed)
+	}
+	h.drafts = nil
+	h.take(at, h)
+	return err
+}
+
+func encoded(s *state.Snapshot) ([]byte, error) {
+	var file bytes.Buffer
+	err := checkpoint.Encode(&file, s)
+	return file.Bytes(), err
+}
+
+func decoded(file []byte) (*state.Snapshot, error) {
+	return checkpoint.Decode(bytes.NewReader(file), int64(len(file)))
 }
 
 // slowCoding takes about as long as the gradients and messages of the tests.
@@ -50,10 +95,10 @@ var slowCoding = cost.Costs{Encode: time.Second, Mix: time.Second, Repair: time.
 
 // survived simulates a run whose gradients take times that differ, from the file of a state or from the beginning. It
 // takes the state before the rounds after those for which due is true.
-func (try *trial) survived(t testing.TB, from []byte, due func(round int) bool) *outcome {
+func (try *trial) survived(t testing.TB, from *held, due func(round int) bool) *outcome {
 	t.Helper()
 	r, costs, script := try.Run, try.costs, try.script
-	out := &outcome{states: map[int][]byte{}, recorded: map[int]int{}}
+	out := &outcome{states: map[int]*held{}, recorded: map[int]int{}}
 	var mu sync.Mutex
 	observe := func(e record.Event) {
 		mu.Lock()
@@ -74,11 +119,10 @@ func (try *trial) survived(t testing.TB, from []byte, due func(round int) bool) 
 			spread := rng.At(rng.Stream(5, int(rank)), k).Uniform(0)
 			return time.Duration(float64(1+3*spread) * float64(time.Millisecond))
 		},
-		Keep: &sim.Keeping{Due: due, Take: func(at sim.Boundary, s *state.Snapshot) error {
-			var file bytes.Buffer
-			err := checkpoint.Encode(&file, s)
-			out.states[at.Round], out.recorded[at.Round] = file.Bytes(), len(out.steps)
-			return err
+		Keep: &sim.Keeping{Due: due, Begin: func(int) sim.Draft {
+			return &held{take: func(at sim.Boundary, h *held) {
+				out.states[at.Round], out.recorded[at.Round] = h, len(out.steps)
+			}}
 		}},
 	}
 	if costs.Coding() {
@@ -92,12 +136,7 @@ func (try *trial) survived(t testing.TB, from []byte, due func(round int) bool) 
 		for i, round := range opt.From.Began() {
 			latest[i] = round - 1
 		}
-		for i, s := range opt.From.Workers() {
-			var err error
-			if all[i], err = all[i].Restart(s); err != nil {
-				t.Fatal(err)
-			}
-		}
+		restart(t, all, opt.From)
 	}
 	news := func(e record.Event) {
 		mu.Lock()
@@ -148,14 +187,28 @@ func (try *trial) survived(t testing.TB, from []byte, due func(round int) bool) 
 	return out
 }
 
-// opened reads the file of a state.
-func opened(t testing.TB, file []byte) *sim.Saved {
+// restart replaces workers by those of a state.
+func restart(t testing.TB, all []*Worker, from *sim.Saved) {
 	t.Helper()
-	s, err := checkpoint.Decode(bytes.NewReader(file), int64(len(file)))
+	for i := range all {
+		s, err := from.Worker(i)
+		if err == nil {
+			all[i], err = all[i].Restart(s)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// opened reads a state.
+func opened(t testing.TB, from *held) *sim.Saved {
+	t.Helper()
+	s, err := decoded(from.whole)
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved, err := sim.Open(s)
+	saved, err := sim.Open(s, from)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,9 +321,20 @@ func (o *outcome) like(t rapid.TB, want *outcome, k int) {
 			t.Errorf("from round %d: another score %s", k, s)
 		}
 	}
-	for round, file := range o.states {
-		if !bytes.Equal(file, want.states[round]) {
-			t.Errorf("from round %d: another state before round %d: %s", k, round, different(t, file, want.states[round]))
+	for round, got := range o.states {
+		same(t, got, want.states[round], fmt.Sprintf("from round %d: before round %d", k, round))
+	}
+}
+
+// same compares the states of two runs.
+func same(t rapid.TB, got, want *held, where string) {
+	t.Helper()
+	if !bytes.Equal(got.whole, want.whole) {
+		t.Errorf("%s: another state: %s", where, different(t, got.whole, want.whole))
+	}
+	for i, own := range got.workers {
+		if !bytes.Equal(own, want.workers[i]) {
+			t.Fatalf("%s: another state of worker %d: %s", where, i, different(t, own, want.workers[i]))
 		}
 	}
 }
@@ -281,7 +345,7 @@ func different(t rapid.TB, file, want []byte) string {
 	var all [2]*state.Snapshot
 	for i, text := range [][]byte{file, want} {
 		var err error
-		if all[i], err = checkpoint.Decode(bytes.NewReader(text), int64(len(text))); err != nil {
+		if all[i], err = decoded(text); err != nil {
 			t.Fatal(err)
 		}
 	}

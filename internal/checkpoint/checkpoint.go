@@ -4,7 +4,8 @@
 // A checkpoint is a folder round-<k>. Its file state.safetensors is the state before round
 // k. Its file manifest.json names the worker and the run, and has the checksum of the state.
 // Write fills a draft folder and renames it once it is on disk. So a process or a machine
-// may end at any time. Begin and Commit are its two halves.
+// may end at any time. Begin and Commit are its two halves. The checkpoint of a simulation
+// has the states of its workers in a third file, see BeginAll.
 //
 // Callers decide when a checkpoint is due, and whether a run may resume with a run file
 // that differs. docs/format/checkpoints.md describes the files.
@@ -12,10 +13,11 @@ package checkpoint
 
 import (
 	"bufio"
-	"crypto/sha256"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -55,43 +57,100 @@ func Write(dir string, m Manifest, s *state.Snapshot, keep int) error {
 type Draft struct {
 	Manifest
 	dir, path string
-	recycled  bool // its memory is that of a spare
-	state     *os.File
-	content   file
+	recycled  bool  // its memory is that of a spare
+	state     *part // nil before Finish
+	workers   *part // nil: it is of one worker
+	records   archive
+}
+
+// A part is a file of a draft that is being written.
+type part struct {
+	*os.File
+	out     *bufio.Writer
+	count   counter
+	hash    hash.Hash
+	content file // once it is written
 }
 
 // Begin writes s into a draft of the checkpoint of m in dir. It does not wait for the disk, and needs s no more when it
 // returns. Nothing else may be written in dir before Commit or Drop.
 func Begin(dir string, m Manifest, s *state.Snapshot) (*Draft, error) {
+	d, err := open(dir, m, len(s.Tensors) > 0)
+	if err == nil {
+		err = d.Finish(s)
+	}
+	return d, err
+}
+
+// BeginAll begins a draft of the checkpoint of m in dir, that of a simulation: Put writes the states of its workers,
+// and Finish all else. Nothing else may be written in dir before Commit or Drop.
+func BeginAll(dir string, m Manifest) (*Draft, error) {
+	d, err := open(dir, m, true)
+	if err != nil {
+		return nil, err
+	}
+	if d.workers, err = d.open(workersFile); err != nil {
+		return nil, d.failed(err)
+	}
+	d.records.to = d.workers.out
+	return d, nil
+}
+
+// open makes the folder of a draft. One without a state takes no spare.
+func open(dir string, m Manifest, stateful bool) (*Draft, error) {
 	d := &Draft{Manifest: m, dir: dir, path: filepath.Join(dir, unfinished+folderName(m.Round))}
-	if err := d.begin(s); err != nil {
-		return nil, fmt.Errorf("checkpoint: round %d: %w", m.Round, errors.Join(err, d.Drop()))
+	err := os.MkdirAll(d.dir, 0o755)
+	if err == nil {
+		err = os.RemoveAll(d.path)
+	}
+	if err == nil {
+		err = d.place(stateful)
+	}
+	if err != nil {
+		return nil, d.failed(err)
 	}
 	return d, nil
 }
 
-func (d *Draft) begin(s *state.Snapshot) error {
-	if err := os.MkdirAll(d.dir, 0o755); err != nil {
-		return err
-	}
-	if err := os.RemoveAll(d.path); err != nil {
-		return err
-	}
-	if err := d.place(s); err != nil {
-		return err
+// failed drops the draft because of an error.
+func (d *Draft) failed(err error) error {
+	return fmt.Errorf("checkpoint: round %d: %w", d.Round, errors.Join(err, d.Drop()))
+}
+
+// Put writes a part of the state of a worker. It needs s no more when it returns. Finish returns its error.
+func (d *Draft) Put(rank int, s *state.Snapshot) { d.records.put(rank, s) }
+
+// Finish writes s, all that Put has not written. It does not wait for the disk, and needs s no more when it returns.
+// The draft is dropped where that fails.
+func (d *Draft) Finish(s *state.Snapshot) error {
+	if d.workers != nil {
+		if err := cmp.Or(d.records.err, d.workers.written()); err != nil {
+			return d.failed(err)
+		}
 	}
 	var err error
 	if d.state, err = d.open(stateFile); err != nil {
-		return err
+		return d.failed(err)
 	}
-	hash := sha256.New()
-	count := &counter{to: io.MultiWriter(d.state, hash)}
-	out := bufio.NewWriterSize(count, 1<<16)
-	if err := errors.Join(Encode(out, s), out.Flush()); err != nil {
-		return err
+	if err := errors.Join(Encode(d.state.out, s), d.state.written()); err != nil {
+		return d.failed(err)
 	}
-	d.content = file{Bytes: count.n, SHA256: hex.EncodeToString(hash.Sum(nil))}
 	return nil
+}
+
+// Bytes returns how many bytes of states are written.
+func (d *Draft) Bytes() int64 {
+	if d.state == nil {
+		return d.records.bytes
+	}
+	return d.records.bytes + d.state.count.n
+}
+
+// written ends the content of a part, which need not be on disk yet.
+func (p *part) written() error {
+	err := p.out.Flush()
+	p.content = file{Bytes: p.count.n, SHA256: hex.EncodeToString(p.hash.Sum(nil))}
+	return err
 }
 
 // Commit makes the draft a checkpoint, as Write says.
@@ -106,12 +165,20 @@ func (d *Draft) Commit(keep int) error {
 }
 
 func (d *Draft) commit() error {
-	state := d.state
-	d.state = nil
-	if err := finish(state, d.content.Bytes); err != nil {
-		return err
+	doc := document{Version: version, Manifest: d.Manifest, State: d.state.content}
+	parts := []*part{d.state}
+	if d.workers != nil {
+		doc.Workers = &d.workers.content
+		parts = append(parts, d.workers)
 	}
-	text, err := document{Version: version, Manifest: d.Manifest, State: d.content}.encode()
+	for _, p := range parts {
+		own := p.File
+		p.File = nil
+		if err := finish(own, p.content.Bytes); err != nil {
+			return err
+		}
+	}
+	text, err := doc.encode()
 	if err != nil {
 		return err
 	}
@@ -120,7 +187,7 @@ func (d *Draft) commit() error {
 		return err
 	}
 	_, err = manifest.Write(text)
-	if err = errors.Join(err, finish(manifest, int64(len(text)))); err != nil {
+	if err = errors.Join(err, finish(manifest.File, int64(len(text)))); err != nil {
 		return err
 	}
 	if err := safefile.SyncFolder(d.path); err != nil {
@@ -138,8 +205,11 @@ func (d *Draft) commit() error {
 
 // Drop removes the draft. A spare stays for the next one.
 func (d *Draft) Drop() error {
-	if d.state != nil {
-		_ = d.state.Close() // its content is lost
+	for _, p := range []*part{d.state, d.workers} {
+		if p != nil && p.File != nil {
+			_ = p.Close() // its content is lost
+			p.File = nil
+		}
 	}
 	if d.recycled && os.Rename(d.path, filepath.Join(d.dir, spareName)) == nil {
 		return nil

@@ -20,6 +20,7 @@ type Found struct {
 	Manifest
 	Path    string
 	State   *state.Snapshot
+	Workers *Workers        // of a simulation; nil: there are none
 	Skipped []*DamagedError // damaged checkpoints that are newer, newest first
 }
 
@@ -138,7 +139,14 @@ func read(path string, k int) (*Found, error) {
 	if err != nil {
 		return nil, &DamagedError{path, fmt.Errorf("%s: %w", stateFile, err)}
 	}
-	return &Found{Manifest: d.Manifest, Path: path, State: s}, nil
+	found := &Found{Manifest: d.Manifest, Path: path, State: s}
+	if d.Workers == nil {
+		return found, nil
+	}
+	if found.Workers, err = readWorkers(filepath.Join(path, workersFile), *d.Workers); err != nil {
+		return nil, &DamagedError{path, fmt.Errorf("%s: %w", workersFile, err)}
+	}
+	return found, nil
 }
 
 func peek(path string, k int) (*Found, error) {
@@ -186,28 +194,45 @@ func (p pathReader) ReadAt(b []byte, at int64) (int, error) {
 	return f.ReadAt(b, at)
 }
 
-// readState reads a state and checks its size and hash against want. It checks the size
-// before it allocates memory. Long vectors stay in the file.
-func readState(path string, want file) (*state.Snapshot, error) {
+// readState reads a state. Long vectors stay in the file.
+func readState(path string, want file) (s *state.Snapshot, err error) {
+	err = checked(path, want, func(r io.Reader) error {
+		s, err = decode(r, want.Bytes, pathReader(path))
+		return err
+	})
+	return s, err
+}
+
+// readWorkers finds the states of workers, which stay in the file.
+func readWorkers(path string, want file) (w *Workers, err error) {
+	err = checked(path, want, func(r io.Reader) error {
+		w, err = scan(r, want.Bytes, pathReader(path))
+		return err
+	})
+	return w, err
+}
+
+// checked lets read have the whole content of a file, and checks its size and hash against want. It checks the size
+// before read allocates memory.
+func checked(path string, want file, read func(r io.Reader) error) error {
 	f, err := safefile.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if info.Size() != want.Bytes {
-		return nil, fmt.Errorf("%d bytes, want %d", info.Size(), want.Bytes)
+		return fmt.Errorf("%d bytes, want %d", info.Size(), want.Bytes)
 	}
 	hash := sha256.New()
-	s, err := decode(io.TeeReader(bufio.NewReaderSize(f, 1<<16), hash), want.Bytes, pathReader(path))
-	if err != nil {
-		return nil, err
+	if err := read(io.TeeReader(bufio.NewReaderSize(f, 1<<16), hash)); err != nil {
+		return err
 	}
 	if got := hex.EncodeToString(hash.Sum(nil)); got != want.SHA256 {
-		return nil, fmt.Errorf("its SHA-256 is %s, want %s", got, want.SHA256)
+		return fmt.Errorf("its SHA-256 is %s, want %s", got, want.SHA256)
 	}
-	return s, nil
+	return nil
 }

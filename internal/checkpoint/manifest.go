@@ -30,7 +30,8 @@ type Section struct {
 type document struct {
 	Version int `json:"version"` // of the names and their meaning; the envelope stays the same
 	Manifest
-	State file `json:"state"`
+	State   file  `json:"state"`
+	Workers *file `json:"workers,omitempty"` // of a simulation
 }
 
 // An envelope is a manifest with the checksum of its document.
@@ -87,9 +88,14 @@ func readDocument(r io.Reader) (document, error) {
 	if err := json.Unmarshal(e.Checkpoint, &d); err != nil || d.Version != version {
 		return document{Version: d.Version}, fmt.Errorf("%w: %d, this program writes %d", errVersion, d.Version, version)
 	}
-	hash, err := hex.DecodeString(d.State.SHA256)
-	if err != nil || len(hash) != sha256.Size || d.State.Bytes < 0 || d.Round < 0 || d.Rank < 0 {
+	if !d.State.sound() || d.Workers != nil && !d.Workers.sound() || d.Round < 0 || d.Rank < 0 {
 		return document{}, errors.New("a round, rank, size or checksum is out of range")
 	}
 	return d, nil
+}
+
+// sound reports whether a file may have the size and checksum.
+func (f *file) sound() bool {
+	hash, err := hex.DecodeString(f.SHA256)
+	return err == nil && len(hash) == sha256.Size && f.Bytes >= 0
 }

@@ -1,13 +1,15 @@
 package checkpoint
 
 import (
+	"bufio"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
-	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/safefile"
 )
 
@@ -24,7 +26,7 @@ func Reserve(dir string, m Manifest, bytes int64) error {
 	}
 	for _, k := range rounds {
 		if k > 0 {
-			_ = open(filepath.Join(dir, folderName(k), stateFile), 0, bytes, safefile.Allocate) // as far as there is room
+			_ = allot(filepath.Join(dir, folderName(k), stateFile), 0, bytes, safefile.Allocate) // as far as there is room
 		}
 	}
 	text, err := document{Version: version, Manifest: m, State: file{SHA256: digest(nil)}}.encode()
@@ -37,8 +39,8 @@ func Reserve(dir string, m Manifest, bytes int64) error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	const digits = 64 // more in the numbers of a later manifest
-	err = errors.Join(open(filepath.Join(path, stateFile), os.O_CREATE, bytes, safefile.Fill),
-		open(filepath.Join(path, manifestFile), os.O_CREATE, int64(len(text)+digits), safefile.Fill))
+	err = errors.Join(allot(filepath.Join(path, stateFile), os.O_CREATE, bytes, safefile.Fill),
+		allot(filepath.Join(path, manifestFile), os.O_CREATE, int64(len(text)+digits), safefile.Fill))
 	switch {
 	case err == nil:
 		return nil
@@ -48,8 +50,8 @@ func Reserve(dir string, m Manifest, bytes int64) error {
 	return fmt.Errorf("checkpoint: %w", err)
 }
 
-// open lets allocate give a file room.
-func open(path string, flag int, bytes int64, allocate func(*os.File, int64) error) error {
+// allot lets allocate give a file room.
+func allot(path string, flag int, bytes int64, allocate func(*os.File, int64) error) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|flag, 0o644)
 	if err != nil {
 		return err
@@ -79,9 +81,9 @@ func retire(dir string, k int) error {
 	return remove(path) // a spare is there
 }
 
-// place makes the folder of the draft: of the spare, if there is one.
-func (d *Draft) place(s *state.Snapshot) error {
-	if len(s.Tensors) > 0 {
+// place makes the folder of the draft: of the spare, if there is one and the draft has a state.
+func (d *Draft) place(stateful bool) error {
+	if stateful {
 		err := os.Rename(filepath.Join(d.dir, spareName), d.path)
 		if d.recycled = err == nil; d.recycled || !errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -91,8 +93,15 @@ func (d *Draft) place(s *state.Snapshot) error {
 }
 
 // open opens a file of the draft, whose room stays.
-func (d *Draft) open(name string) (*os.File, error) {
-	return os.OpenFile(filepath.Join(d.path, name), os.O_WRONLY|os.O_CREATE, 0o644)
+func (d *Draft) open(name string) (*part, error) {
+	own, err := os.OpenFile(filepath.Join(d.path, name), os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	p := &part{File: own, hash: sha256.New()}
+	p.count.to = io.MultiWriter(own, p.hash)
+	p.out = bufio.NewWriterSize(&p.count, 1<<16)
+	return p, nil
 }
 
 // finish cuts a file after its new content, and returns when it is on disk.

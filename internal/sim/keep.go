@@ -20,13 +20,25 @@ import (
 // The boundary of workers that share rounds is that before a round that no worker had begun. That of an asynchronous
 // worker is its next one, and its state has its open exchanges.
 
+// The states of workers are given away one at a time, because all of them together may be larger than the run.
+
 // A Keeping says when the state of a run is taken, and takes it.
 type Keeping struct {
 	// Due reports whether the state before the next round is to be taken. It is asked when the first worker begins a
 	// round.
 	Due func(round int) bool
-	// Take takes a state. It keeps nothing of s, and an error ends the run.
-	Take func(at Boundary, s *state.Snapshot) error
+	// Begin begins the state before a round.
+	Begin func(round int) Draft
+}
+
+// A Draft is a state of the run that is being taken.
+type Draft interface {
+	// Put takes a part of the state of a worker. It keeps nothing of s.
+	Put(rank int, s *state.Snapshot)
+	// Take takes the rest of the state. It keeps nothing of s, and an error ends the run.
+	Take(at Boundary, s *state.Snapshot) error
+	// Drop ends a draft in place of Take.
+	Drop()
 }
 
 // A Boundary is the place of a state of the run.
@@ -48,17 +60,18 @@ type keeper struct {
 	latest   atomic.Int64 // largest round that a worker has begun
 	begun    int          // the same, as of the last batch
 	at       int
-	crossed  []crossing // by worker; nil before a state is taken
-	left     int        // workers that have not reached the round
-	taken    bool       // a state has just been taken
+	draft    Draft          // of the state before that round
+	shown    state.Snapshot // of a worker, to be put into the draft
+	crossed  []crossing     // by worker; nil before a state is taken
+	left     int            // workers that have not reached the round
 	past     []input
 }
 
 // keptFaults are what the keeper needs to know of a run with faults.
 type keptFaults struct {
-	rests  func() bool                              // no process or link is about to change
-	behind func() bool                              // a worker has no process, or repeats rounds
-	save   func(whole *state.Snapshot) *savedFaults // of a run at rest
+	rests  func() bool         // no process or link is about to change
+	behind func() bool         // a worker has no process, or repeats rounds
+	save   func() *savedFaults // of a run at rest, without its processes
 }
 
 // A crossing is the state of a worker at the boundary.
@@ -91,6 +104,7 @@ func (k *keeper) watch(s *simulation) {
 
 // unwatch lets the workers forget the simulation, which is over.
 func (k *keeper) unwatch() {
+	k.drop()
 	for i := range k.sim.peers {
 		k.sim.peers[i].core.AtBoundary(nil)
 	}
@@ -137,6 +151,7 @@ func (k *keeper) collect(s *simulation) {
 		k.crossed = make([]crossing, len(s.peers))
 	}
 	k.at, k.left, k.past = k.begun+1, len(k.crossed), k.past[:0]
+	k.draft = k.Begin(k.at)
 	for i := range k.crossed {
 		k.crossed[i].over = false
 	}
@@ -151,10 +166,11 @@ func (k *keeper) cross(p *peer, round int) {
 	if c.over || round != k.at && !p.Asynchronous {
 		return
 	}
-	p.Save(&c.state)
+	p.Save(&k.shown)
 	if m, ok := p.Machine.(gossip.Exchanger); ok {
-		c.state.Save(gossip.Exchanges, m.Exchanges())
+		k.shown.Save(gossip.Exchanges, m.Exchanges())
 	}
+	k.draft.Put(int(p.Rank), &k.shown)
 	c.over, c.round, c.clock = true, round, p.ready
 	k.left--
 }
@@ -183,7 +199,16 @@ func (k *keeper) tape(p *peer) gossip.CallLog {
 
 // abandon takes no state now, because a process ends or begins. The next one is due as soon as it may be.
 func (k *keeper) abandon() {
-	k.at, k.begun, k.past = 0, int(k.latest.Load()), k.past[:0]
+	k.drop()
+	k.begun, k.past = int(k.latest.Load()), k.past[:0]
+}
+
+// drop ends the state that is being taken, if there is one.
+func (k *keeper) drop() {
+	if k.at > 0 {
+		k.at = 0
+		k.draft.Drop()
+	}
 }
 
 // finish takes the state of the run if all workers have reached the boundary. A run whose end is due takes none.
@@ -191,23 +216,29 @@ func (k *keeper) finish(s *simulation) error {
 	if k.left > 0 || k.faults != nil && !k.faults.rests() {
 		return nil
 	}
-	at := k.at
-	k.at, k.begun = 0, int(k.latest.Load())
 	if s.opt.Ending.due {
+		k.abandon()
 		return nil
 	}
-	place := Boundary{Round: at}
+	return k.take(s, nil)
+}
+
+// take takes the state of the run, which all workers have shown. rest is the run at rest before the round, nil for one
+// with events.
+func (k *keeper) take(s *simulation, rest *lockstep) error {
+	place := Boundary{Round: k.at}
 	for i := range k.crossed {
 		place.Began = append(place.Began, k.crossed[i].round)
 	}
-	whole, err := s.save(place)
+	whole, err := s.save(place, rest)
 	if err == nil {
-		err = k.Take(place, whole)
+		k.at = 0
+		err = k.draft.Take(place, whole)
 	}
-	k.past = k.past[:0]
+	k.drop()
+	k.begun, k.past = int(k.latest.Load()), k.past[:0]
 	if err != nil {
-		return fmt.Errorf("sim: the state before round %d: %w", at, err)
+		return fmt.Errorf("sim: the state before round %d: %w", place.Round, err)
 	}
-	k.taken = true
 	return nil
 }

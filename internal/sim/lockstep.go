@@ -16,8 +16,7 @@ import (
 
 // Where no frame waits for another one and nothing happens between rounds, the queue has nothing to decide. The end of
 // a worker's round follows from when its neighbours began theirs. Such a run goes through its rounds without events.
-// Models, times, bytes and records are those of the queue, which the tests compare. When a state of the run is due, the
-// queue takes over, see lockstep.leave.
+// Models, times, bytes and records are those of the queue, which the tests compare.
 //
 //	arrival of j's message   begin_j + latency, or ready_j + latency without overlap
 //	ready_i                  begin_i + time of the gradient
@@ -38,10 +37,9 @@ type lockstep struct {
 
 // stacked is the state of rounds as a stack.
 type stacked struct {
-	later   *later    // nil: workers enter every round
-	losses  []float32 // by worker, of the last such round
-	ordered bool      // the queue has ordered the gradients of this round
-	rough   int       // rounds that the workers go through themselves before they may be a stack again
+	later  *later    // nil: workers enter every round
+	losses []float32 // by worker, of the last such round
+	rough  int       // rounds that the workers go through themselves before they may be a stack again
 }
 
 // moments are those of a round, by worker.
@@ -83,7 +81,8 @@ type weighed struct {
 // plain reports whether a run may be one without events.
 func plain(s *simulation) bool {
 	o := &s.opt
-	return s.script == nil && s.cores == nil && o.From == nil && o.Ending.Time == 0 && o.Ending.Until == nil &&
+	return s.script == nil && s.cores == nil && (o.From == nil || o.From.run.Rest) &&
+		o.Ending.Time == 0 && o.Ending.Until == nil &&
 		o.Costs.Late == 0 && s.steady()
 }
 
@@ -112,7 +111,11 @@ func newLockstep(s *simulation) *lockstep {
 	if n > 0 {
 		l.overlap = gossip.Overlaps(machines[0])
 	}
-	if !l.times(0) {
+	if from := s.opt.From; from != nil {
+		for i := range from.run.workers {
+			l.at.begun[i] = from.run.workers[i].Begun
+		}
+	} else if !l.times(0) {
 		return nil
 	}
 	var ok bool
@@ -189,12 +192,18 @@ func (l *lockstep) run(ctx context.Context) (over bool, err error) {
 	if _, err := l.machine.Stack(); err != nil {
 		return false, err
 	}
+	k, _ := l.machine.Begun()
+	l.sends(k, 1)
+	return l.rounds(ctx)
+}
+
+// sends counts the messages of round k of all workers, which exist when the round begins, a number of times.
+func (l *lockstep) sends(k int, times int64) {
 	for i := range l.peers {
 		if l.overlap {
-			l.send(&l.lanes[0], i, 0, 1)
+			l.send(&l.lanes[0], i, k, times)
 		}
 	}
-	return l.rounds(ctx)
 }
 
 // rounds goes through the rounds that follow.
@@ -204,10 +213,14 @@ func (l *lockstep) rounds(ctx context.Context) (over bool, err error) {
 		if over {
 			return true, l.enter(k)
 		}
+		if err := l.rest(k); err != nil {
+			return false, err
+		}
 		if err := l.stopped(ctx); err != nil {
 			return false, err
 		}
-		if l.due(k) || !l.times(k) {
+		l.due(k)
+		if !l.times(k) {
 			return false, l.leave(k)
 		}
 		if err := l.round(k); err != nil {
@@ -216,10 +229,33 @@ func (l *lockstep) rounds(ctx context.Context) (over bool, err error) {
 	}
 }
 
-// due reports whether the state after round k is to be taken.
-func (l *lockstep) due(k int) bool {
-	l.keeper.begins(k)
-	return l.keeper.keep(l.simulation) == nil && l.keeper.at > 0
+// due begins the state before the next round if it is due. Workers that are no stack show theirs in this round.
+func (l *lockstep) due(k int) {
+	if l.keeper.begins(k); l.keeper.Keeping != nil && k > l.keeper.begun {
+		l.keeper.begun = k
+		l.keeper.collect(l.simulation)
+	}
+}
+
+// rest takes the state before round k if it is due.
+func (l *lockstep) rest(k int) error {
+	if l.keeper.at == 0 {
+		return nil
+	}
+	if err := l.enter(k); err != nil {
+		return err
+	}
+	for i := range l.peers {
+		if l.keeper.crossed[i].over {
+			continue
+		}
+		if err := l.machine.Show(i, func() { l.keeper.cross(&l.peers[i], k) }); err != nil {
+			return err
+		}
+	}
+	l.sends(k, -1) // a run that goes on counts them again
+	defer l.sends(k, 1)
+	return l.keeper.take(l.simulation, l)
 }
 
 // leave lets the queue go on: each worker begins round k when it would have begun it.
@@ -290,13 +326,6 @@ func (l *lockstep) round(k int) error {
 		l.records(k)
 	}
 	l.at.begun, l.at.ends = l.at.ends, l.at.begun
-	for i := range l.peers {
-		if !l.rows.ordered {
-			break
-		}
-		l.threads[0].pool.release(&l.peers[i].order)
-	}
-	l.rows.ordered = false
 	for thread := range l.lanes {
 		l.lanes[thread] = lane{of: l, last: l.lanes[thread].last, g: l.lanes[thread].g}
 	}
@@ -331,13 +360,9 @@ func (l *lockstep) gradient(thread, i, k int) error {
 	return nil
 }
 
-// take takes the gradient of a worker, or waits for it where the queue has ordered it.
+// take takes the gradient of a worker.
 func (l *lockstep) take(thread, i, k int) []float32 {
 	p := &l.peers[i]
-	if l.rows.ordered {
-		l.threads[thread].pool.wait(&p.order)
-		return p.order.g
-	}
 	x := p.Machine.Params()
 	g := &l.g[thread]
 	if !l.overlap {
@@ -444,10 +469,10 @@ func (l *lockstep) each(k int, do func(thread, i int) error) error {
 	})
 }
 
-// parts divides all workers among the threads, each with a least number of coordinates.
+// parts divides all workers among the threads, each with a least number of coordinates. One thread shows their states.
 func (l *lockstep) parts(least int, do func(thread, first, end int) error) error {
 	n, threads := len(l.peers), len(l.threads)
-	if n*len(l.peers[0].Machine.Params()) < least*threads {
+	if l.keeper.at > 0 || n*len(l.peers[0].Machine.Params()) < least*threads {
 		threads = 1
 	}
 	part := func(thread int) {

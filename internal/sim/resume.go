@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
@@ -12,28 +14,29 @@ import (
 	"gossiptrainer/topology"
 )
 
-// save returns the state of the run at this moment, with the states of its workers at a boundary. It is valid until the
-// run goes on.
-func (s *simulation) save(at Boundary) (*state.Snapshot, error) {
+// save returns the state of the run at this moment, but for its workers, which it puts into the draft. It is valid
+// until the run goes on.
+func (s *simulation) save(at Boundary, rest *lockstep) (*state.Snapshot, error) {
 	kept := &store{at: map[*byte]int{}}
-	run := savedRun{Boundary: at, Now: s.now, Seq: s.seq, Events: s.events}
-	whole := new(state.Snapshot)
+	run := savedRun{Boundary: at, Now: s.now, Seq: s.seq, Events: s.events, Rest: rest != nil}
+	if f := s.keeper.faults; f != nil {
+		run.Faults = f.save()
+	}
+	own, text := new(state.Snapshot), new(bytes.Buffer)
 	for i := range s.peers {
-		p, c := &s.peers[i], &s.keeper.crossed[i]
-		run.Workers = append(run.Workers, savedWorker{
-			Round: p.round, Ready: p.ready, Since: c.clock, Sent: p.sent, Received: p.got, Messages: p.messages,
-			Account: p.account, Uplink: shape.Save(p.uplink, kept.flight),
-		})
-		if s.cores != nil {
-			run.Workers[i].Coding = saveCoding(kept, p.coding)
+		clear(own.Tensors) // they may have the memory of a checkpoint
+		if own.Begin(); run.Faults != nil {
+			f := run.Faults
+			f.Processes = append(f.Processes, s.peers[i].saveProcess(own))
 		}
-		if p.Counts != nil {
-			c.state.Save(countsPart, p.Counts)
+		if err := saveWorker(&s.peers[i], kept, rest, s.keeper.crossed[i].clock, text); err != nil {
+			return nil, err
 		}
-		for _, t := range c.state.Tensors {
-			t.Name = workerName(i) + t.Name
-			whole.Tensors = append(whole.Tensors, t)
+		if p := &s.peers[i]; p.Counts != nil {
+			own.Save(countsPart, p.Counts)
 		}
+		own.Tensors = append(own.Tensors, state.Tensor{Name: runTensor, Type: "U8", Data: text.Bytes()})
+		s.keeper.draft.Put(i, own)
 	}
 	if s.cores != nil {
 		run.Cores = saveCores(s.cores)
@@ -48,13 +51,29 @@ func (s *simulation) save(at Boundary) (*state.Snapshot, error) {
 		}
 		run.Past = append(run.Past, saved)
 	}
-	if f := s.keeper.faults; f != nil {
-		run.Faults = f.save(whole)
+	whole, err := json.Marshal(run)
+	return &state.Snapshot{Tensors: []state.Tensor{
+		{Name: payloadsTensor, Type: "U8", Data: kept.data}, {Name: runTensor, Type: "U8", Data: whole},
+	}}, err
+}
+
+// saveWorker writes to text what the simulation knows of a worker, whose machine began at a time of the clock.
+func saveWorker(p *peer, kept *store, rest *lockstep, clock time.Duration, text *bytes.Buffer) error {
+	saved := savedWorker{
+		Round: p.round, Ready: p.ready, Since: clock, Sent: p.sent, Received: p.got, Messages: p.messages,
+		Account: p.account,
 	}
-	text, err := json.Marshal(run)
-	whole.Tensors = append(whole.Tensors, state.Tensor{Name: payloadsTensor, Type: "U8", Data: kept.data},
-		state.Tensor{Name: runTensor, Type: "U8", Data: text})
-	return whole, err
+	if rest != nil {
+		saved.Begun = rest.at.begun[p.Rank]
+	} else {
+		uplink := shape.Save(p.uplink, kept.flight)
+		saved.Uplink = &uplink
+	}
+	if p.coding != nil {
+		saved.Coding = saveCoding(kept, p.coding)
+	}
+	text.Reset()
+	return json.NewEncoder(text).Encode(saved)
 }
 
 // saveEvent returns the saved form of an event.
@@ -73,18 +92,21 @@ func (s *simulation) saveEvent(kept *store, e event) savedEvent {
 
 // resume brings the run to a saved state. The machines are at the beginning of its round.
 func (s *simulation) resume(from *Saved) error {
-	if len(from.Workers()) != len(s.peers) {
-		return fmt.Errorf("sim: the state of %d workers, want %d", len(from.Workers()), len(s.peers))
+	if len(from.run.workers) != len(s.peers) {
+		return fmt.Errorf("sim: the state of %d workers, want %d", len(from.run.workers), len(s.peers))
 	}
 	s.now, s.seq, s.events = from.run.Now, from.run.Seq, from.run.Events
-	for i, w := range from.run.Workers {
+	for i, w := range from.run.workers {
 		p := &s.peers[i]
 		p.round, p.ready, p.origin, p.sent, p.got = w.Round, w.Ready, w.Since, w.Sent, w.Received
 		p.messages = w.Messages
 		if p.account != nil && w.Account != nil {
 			p.account = w.Account
 		}
-		if err := shape.Restore(p.uplink, w.Uplink, from.flight); err != nil {
+		if w.Uplink == nil {
+			continue
+		}
+		if err := shape.Restore(p.uplink, *w.Uplink, from.flight); err != nil {
 			return err
 		}
 	}
@@ -168,10 +190,16 @@ const countsPart = "counts"
 // readCounts takes over the counts of all workers.
 func (s *simulation) readCounts(from *Saved) error {
 	for i := range s.peers {
-		if p := &s.peers[i]; p.Counts != nil {
-			if err := from.workers[i].Load(countsPart, p.Counts); err != nil {
-				return fmt.Errorf("sim: worker %d: %w", i, err)
-			}
+		p := &s.peers[i]
+		if p.Counts == nil {
+			continue
+		}
+		own, err := from.Worker(i)
+		if err == nil {
+			err = own.Load(countsPart, p.Counts)
+		}
+		if err != nil {
+			return fmt.Errorf("sim: worker %d: %w", i, err)
 		}
 	}
 	return nil

@@ -3,7 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"gossiptrainer/gossip"
@@ -15,11 +15,10 @@ import (
 	"gossiptrainer/topology"
 )
 
-// Names of the tensors of a saved run, beside those of the workers: worker3/machine/x.
+// Names of the tensors of a saved run.
 const (
-	runTensor      = "simulation" // a saved run as JSON
+	runTensor      = "simulation" // a saved run as JSON, or a saved worker in the state of a worker
 	payloadsTensor = "payloads"   // of all its frames
-	workerPrefix   = "worker"
 )
 
 // A savedRun is a run without the states of its workers and the payloads of its frames.
@@ -28,9 +27,10 @@ type savedRun struct {
 	Now     time.Duration `json:"now_ns"`
 	Seq     uint64        `json:"sequence"`
 	Events  int           `json:"events"`
-	Workers []savedWorker `json:"workers"`
+	Rest    bool          `json:"rest,omitempty"` // rounds need no events: nothing is on its way
 	Queue   []savedEvent  `json:"queue"`
 	Past    []savedInput  `json:"past"`
+	workers []savedWorker // see Open
 
 	Cores  *cost.Load[savedShare] `json:"cores,omitempty"`  // nil: coding takes no time
 	Faults *savedFaults           `json:"faults,omitempty"` // nil: there is no script
@@ -38,15 +38,16 @@ type savedRun struct {
 
 // A savedWorker is a worker apart from its machine and its gradients.
 type savedWorker struct {
-	Round    int                       `json:"round"`
-	Ready    time.Duration             `json:"ready_ns"`
-	Since    time.Duration             `json:"since_ns"` // see peer.origin
-	Sent     record.Bytes              `json:"sent"`
-	Received record.Bytes              `json:"received"`
-	Messages record.Messages           `json:"messages"`
-	Uplink   shape.Traffic[savedFrame] `json:"uplink"`
-	Coding   *savedCoding              `json:"coding,omitempty"`
-	Account  *work.Account             `json:"account,omitempty"`
+	Round    int                        `json:"round"`
+	Ready    time.Duration              `json:"ready_ns"`
+	Begun    time.Duration              `json:"begun_ns,omitempty"` // without events: when it begins its round
+	Since    time.Duration              `json:"since_ns"`           // see peer.origin
+	Sent     record.Bytes               `json:"sent"`
+	Received record.Bytes               `json:"received"`
+	Messages record.Messages            `json:"messages"`
+	Uplink   *shape.Traffic[savedFrame] `json:"uplink,omitempty"` // nil without events
+	Coding   *savedCoding               `json:"coding,omitempty"`
+	Account  *work.Account              `json:"account,omitempty"`
 }
 
 // A savedEvent is an event. Its server is given by its number, see shape.Sharer.Number.
@@ -85,17 +86,32 @@ type savedFrame struct {
 type Saved struct {
 	run      savedRun
 	payloads []byte
-	workers  []*state.Snapshot
+	workers  Workers
 }
 
-// Open reads the state of a run, as Take has got it.
-func Open(s *state.Snapshot) (*Saved, error) {
-	saved := new(Saved)
-	found := false
+// Workers are the states of all workers of a saved run.
+type Workers interface {
+	Len() int
+	// Worker returns what a Draft was given of a worker, in memory of its own.
+	Worker(rank int) (*state.Snapshot, error)
+}
+
+// An oldError says that a state is not of a run that this program can continue: of a peer, or of an older program.
+type oldError struct{ Why string }
+
+func (e *oldError) Error() string { return "sim: the state " + e.Why }
+
+// Hint tells the user how to proceed.
+func (e *oldError) Hint() string {
+	return "go on with the program that wrote it, or start the run again without --resume"
+}
+
+// Open reads the state of a run, as a Draft has got it. Without workers it is nil.
+func Open(s *state.Snapshot, workers Workers) (*Saved, error) {
+	saved := &Saved{workers: workers}
 	for _, t := range s.Tensors {
 		switch t.Name {
 		case runTensor:
-			found = true
 			if err := json.Unmarshal(t.Data, &saved.run); err != nil {
 				return nil, fmt.Errorf("sim: %s: %w", t.Name, err)
 			}
@@ -103,22 +119,25 @@ func Open(s *state.Snapshot) (*Saved, error) {
 			saved.payloads = t.Data
 		}
 	}
-	if !found || len(saved.run.Workers) == 0 {
-		return nil, fmt.Errorf("sim: the state has no %s: it is of a peer", runTensor)
+	switch {
+	case !slices.ContainsFunc(s.Tensors, func(t state.Tensor) bool { return t.Name == runTensor }):
+		return nil, &oldError{"has no " + runTensor + ": it is of a peer"}
+	case workers == nil || workers.Len() != len(saved.run.Began):
+		return nil, &oldError{"has its workers in another place: it is of an older program"}
 	}
-	if len(saved.run.Began) != len(saved.run.Workers) {
-		return nil, fmt.Errorf("sim: the state of %d workers that begin %d rounds: it is of an older program: start again",
-			len(saved.run.Workers), len(saved.run.Began))
-	}
-	for i := range saved.run.Workers {
-		own := new(state.Snapshot)
-		for _, t := range s.Tensors {
-			if name, ok := strings.CutPrefix(t.Name, workerName(i)); ok {
-				t.Name = name
-				own.Tensors = append(own.Tensors, t)
-			}
+	saved.run.workers = make([]savedWorker, workers.Len())
+	for i := range saved.run.workers {
+		own, err := workers.Worker(i)
+		if err != nil {
+			return nil, err
 		}
-		saved.workers = append(saved.workers, own)
+		at := slices.IndexFunc(own.Tensors, func(t state.Tensor) bool { return t.Name == runTensor })
+		if at < 0 {
+			return nil, fmt.Errorf("sim: the state of worker %d has no %s", i, runTensor)
+		}
+		if err := json.Unmarshal(own.Tensors[at].Data, &saved.run.workers[i]); err != nil {
+			return nil, fmt.Errorf("sim: worker %d: %s: %w", i, runTensor, err)
+		}
 	}
 	return saved, nil
 }
@@ -129,11 +148,11 @@ func (s *Saved) Round() int { return s.run.Round }
 // Began returns the rounds that the workers begin again, by rank.
 func (s *Saved) Began() []int { return s.run.Began }
 
-// Workers returns the states of the workers before that round, by rank.
-func (s *Saved) Workers() []*state.Snapshot { return s.workers }
+// Len returns the number of workers.
+func (s *Saved) Len() int { return len(s.run.workers) }
 
-// workerName begins the names of a worker's tensors.
-func workerName(rank int) string { return fmt.Sprintf("%s%d/", workerPrefix, rank) }
+// Worker returns the state of a worker before that round.
+func (s *Saved) Worker(rank int) (*state.Snapshot, error) { return s.workers.Worker(rank) }
 
 // A store collects payloads. Frames that share one are stored with one.
 type store struct {

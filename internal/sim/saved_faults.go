@@ -48,8 +48,8 @@ const (
 // keptPart begins the names of the tensors of a worker's checkpoint.
 func keptPart(i int) string { return fmt.Sprintf("kept%d/", i) }
 
-// save returns the faults of a run at rest. It adds the states of layers, logs and checkpoints to whole.
-func (s *faultSim) save(whole *state.Snapshot) *savedFaults {
+// save returns the faults of a run at rest, without its processes.
+func (s *faultSim) save() *savedFaults {
 	saved := &savedFaults{Play: s.play.Save(), Planned: s.planned, Begun: s.begun}
 	for _, it := range s.agenda {
 		saved.Agenda = append(saved.Agenda, savedItem{it.at, it.seq, it.kind, it.worker, it.turn})
@@ -59,19 +59,15 @@ func (s *faultSim) save(whole *state.Snapshot) *savedFaults {
 		saved.Links = append(saved.Links, savedLink{l.ends, l.up, l.number,
 			[2][2]int{{l.met[0].own, l.met[0].other}, {l.met[1].own, l.met[1].other}}, l.wanted, l.refused})
 	}
-	for i := range s.peers {
-		saved.Processes = append(saved.Processes, s.peers[i].saveProcess(whole))
-	}
 	return saved
 }
 
-// saveProcess returns the process of a worker.
-func (p *peer) saveProcess(whole *state.Snapshot) savedProcess {
+// saveProcess returns the process of a worker. It adds the states of its layers, log and checkpoints to own.
+func (p *peer) saveProcess(own *state.Snapshot) savedProcess {
 	saved := savedProcess{
 		Number: p.number, Place: p.intro.Place, Durable: p.intro.Durable, Reached: p.reached, Begun: p.begun,
 		AtDeath: p.atDeath, Hangs: p.count, Delay: p.delay, Taken: p.taken, Unkept: p.unkept,
 	}
-	own := new(state.Snapshot)
 	own.Save(layersPart, p.layer)
 	if p.log != nil {
 		own.Save(logPart, p.log)
@@ -82,10 +78,6 @@ func (p *peer) saveProcess(whole *state.Snapshot) savedProcess {
 			t.Name = keptPart(i) + t.Name
 			own.Tensors = append(own.Tensors, t)
 		}
-	}
-	for _, t := range own.Tensors {
-		t.Name = workerName(int(p.Rank)) + t.Name
-		whole.Tensors = append(whole.Tensors, t)
 	}
 	return saved
 }
@@ -112,7 +104,11 @@ func (s *faultSim) goOn(from *Saved) error {
 		return err
 	}
 	for i := range s.peers {
-		if err := s.readProcess(&s.peers[i], saved.Processes[i], from.workers[i]); err != nil {
+		own, err := from.Worker(i)
+		if err == nil {
+			err = s.readProcess(&s.peers[i], saved.Processes[i], own)
+		}
+		if err != nil {
 			return fmt.Errorf("sim: worker %d: %w", i, err)
 		}
 	}

@@ -80,7 +80,7 @@ func (s *simulation) resumeWork(from *Saved) error {
 	if s.cores == nil || from.run.Cores == nil {
 		return fmt.Errorf("sim: coding takes time in only one of the run and its state")
 	}
-	for i, w := range from.run.Workers {
+	for i, w := range from.run.workers {
 		if w.Coding == nil {
 			continue
 		}

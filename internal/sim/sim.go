@@ -36,6 +36,7 @@ func Run(ctx context.Context, tasks []work.Task, opt Options) (Result, error) {
 	}
 	f := newFaultSim(s, opt.Faults)
 	err = f.run(ctx)
+	s.keeper.drop()
 	res := s.result()
 	res.Effects, res.Pending, res.Gone = f.effects.all, f.play.Pending(), f.gone()
 	return res, err
@@ -80,6 +81,11 @@ func newSimulation(tasks []work.Task, opt Options) (*simulation, error) {
 // run carries out a run without faults.
 func (s *simulation) run(ctx context.Context) error {
 	s.keeper.watch(s)
+	if from := s.opt.From; from != nil {
+		if err := s.resume(from); err != nil {
+			return err
+		}
+	}
 	if l := newLockstep(s); l != nil {
 		if over, err := l.run(ctx); over || err != nil {
 			return err
@@ -107,21 +113,15 @@ func (s *simulation) run(ctx context.Context) error {
 		if err := s.keeper.keep(s); err != nil {
 			return err
 		}
-		if s.keeper.taken {
-			if over, err := again(ctx, s); over || err != nil {
-				return err
-			}
-		}
 	}
 	return s.stuck()
 }
 
 // begin brings the run to its first round, or to the state from which it goes on.
 func (s *simulation) begin() error {
-	if from := s.opt.From; from != nil {
-		if err := s.resume(from); err != nil {
-			return err
-		}
+	if from := s.opt.From; from != nil && from.run.Rest {
+		return errors.New("sim: the state is of a run whose rounds need no events")
+	} else if from != nil {
 		return s.repeat(from)
 	}
 	for i := range s.peers {

@@ -114,7 +114,7 @@ func Find(runs []*experiment.Run, dir string, until session.Until) (*Resumed, er
 		}
 	}
 	if err == nil {
-		r.from, err = sim.Open(found.State)
+		r.from, err = open(found)
 	}
 	if err == nil && (r.from.Round() != r.Round || found.Round != r.Round) {
 		err = fmt.Errorf("it is of the rounds %d, %d and %d", found.Round, r.from.Round(), r.Round)
@@ -123,6 +123,14 @@ func Find(runs []*experiment.Run, dir string, until session.Until) (*Resumed, er
 		return nil, fmt.Errorf("checkpoint %s: %w", found.Path, err)
 	}
 	return r, nil
+}
+
+// open reads the state of a run.
+func open(found *checkpoint.Found) (*sim.Saved, error) {
+	if found.Workers == nil {
+		return sim.Open(found.State, nil)
+	}
+	return sim.Open(found.State, found.Workers)
 }
 
 // began returns the rounds that the workers begin again, none for a run from the beginning.
@@ -198,11 +206,23 @@ func (k *keeper) rules() *sim.Keeping {
 	if k == nil {
 		return nil
 	}
-	return &sim.Keeping{Due: k.due, Take: k.take}
+	return &sim.Keeping{Due: k.due, Begin: k.begin}
 }
 
 // grace bounds the time in which a run that is stopped reaches its last checkpoint.
 const grace = 30 * time.Second
+
+// leaving is the time per worker that the last checkpoint of a run may take, with its round.
+const leaving = 200 * time.Microsecond
+
+// Leaving returns how much longer than others a run of many workers may take to end after an interruption.
+func (s *Run) Leaving() time.Duration {
+	n := s.Session.Run.N()
+	if n < many || s.CannotKeep() != "" {
+		return 0
+	}
+	return time.Duration(n) * leaving
+}
 
 // graced returns a context that outlives ctx by grace: the simulation ends with the checkpoint of the next round. The
 // caller must call end.
@@ -211,7 +231,7 @@ func (k *keeper) graced(ctx context.Context) (_ context.Context, end func()) {
 	graced, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		select {
-		case <-time.After(grace):
+		case <-time.After(grace + k.run.Leaving()):
 			cancel(context.Cause(ctx))
 		case <-graced.Done():
 		}
@@ -231,53 +251,97 @@ func (k *keeper) due(round int) bool {
 	return k.plan.Seconds > 0 && time.Since(k.last) >= pause
 }
 
-// take writes a checkpoint. The run goes on without it if that fails, and ends after it if it was stopped.
-func (k *keeper) take(at sim.Boundary, s *state.Snapshot) error {
-	began := time.Now()
-	err := k.write(at, s)
+// A draft is a checkpoint that is being written.
+type draft struct {
+	*keeper
+	file *checkpoint.Draft // nil: it cannot be written
+	took time.Duration     // for the workers
+	err  error
+}
+
+// begin begins a checkpoint.
+func (k *keeper) begin(round int) sim.Draft {
+	d := &draft{keeper: k}
+	d.file, d.err = checkpoint.BeginAll(k.dir, manifest(k.run.Session.Run, k.run.Until(), round))
+	return d
+}
+
+// Put writes a part of the state of a worker.
+func (d *draft) Put(rank int, s *state.Snapshot) {
+	if d.file != nil {
+		began := time.Now()
+		d.file.Put(rank, s)
+		d.took += time.Since(began)
+	}
+}
+
+// Drop removes the checkpoint.
+func (d *draft) Drop() {
+	if d.file != nil {
+		_ = d.file.Drop() // the next draft replaces it
+	}
+}
+
+// Take completes the checkpoint. The run goes on without it if that fails, and ends after it if it was stopped.
+func (d *draft) Take(at sim.Boundary, s *state.Snapshot) error {
+	began, k := time.Now(), d.keeper
+	err := d.err
+	if err == nil {
+		err = d.write(at, s)
+	}
 	k.last, k.at = time.Now(), at.Round
-	k.pause = time.Duration(float64(k.last.Sub(began)) / share)
+	k.pause = time.Duration(float64(k.last.Sub(began)+d.took) / share)
 	if err != nil && !k.failed {
-		k.run.Warn(fmt.Sprintf("the run goes on without a newer checkpoint: %v", err))
+		k.run.Warn(fmt.Sprintf("the run goes on without a newer checkpoint: %v", d.explain(err, s)))
 	}
 	k.failed = err != nil
 	return context.Cause(k.ctx)
 }
 
-// write writes a checkpoint.
-func (k *keeper) write(at sim.Boundary, s *state.Snapshot) error {
-	place, err := k.run.Mark(at)
-	if err != nil {
-		return err
+// write writes the rest of a checkpoint.
+func (d *draft) write(at sim.Boundary, s *state.Snapshot) error {
+	place, err := d.run.Mark(at)
+	var text []byte
+	if err == nil {
+		text, err = json.Marshal(kept{d.run.Costs.Gradient, d.run.Costs, d.run.Cores, place})
 	}
-	text, err := json.Marshal(kept{k.run.Costs.Gradient, k.run.Costs, k.run.Cores, place})
 	if err != nil {
-		return err
+		return errors.Join(err, d.file.Drop())
 	}
 	s.Tensors = append(s.Tensors, state.Tensor{Name: keptTensor, Type: "U8", Data: text})
-	err = checkpoint.Write(k.dir, manifest(k.run.Session.Run, k.run.Until(), at.Round), s, k.plan.Keep)
+	if err := d.file.Finish(s); err != nil {
+		return err
+	}
+	return d.file.Commit(d.plan.Keep)
+}
+
+// explain says what a full disk lacks.
+func (d *draft) explain(err error, s *state.Snapshot) error {
 	if !machine.IsFull(err) {
 		return err
 	}
-	space := &runfolder.SpaceError{Dir: k.dir, Key: "output.dir", What: "a checkpoint", Err: err}
-	for _, t := range s.Tensors {
-		space.Need += int64(len(t.Data))
+	space := &runfolder.SpaceError{Dir: d.dir, Key: "output.dir", What: "a checkpoint", Err: err, Need: s.Bytes()}
+	if d.file != nil {
+		space.Need = max(space.Need, d.file.Bytes())
 	}
 	return space
 }
 
 // restore replaces the workers by those of a checkpoint.
 func (r *Resumed) restore(workers []*build.Worker) error {
-	states := r.from.Workers()
-	if len(states) != len(workers) {
+	if r.from.Len() != len(workers) {
 		return errors.New("simulate: the checkpoint is of another number of workers")
 	}
-	for i, s := range states {
-		w, err := workers[i].Restart(s)
+	for i, w := range workers {
+		s, err := r.from.Worker(i)
 		if err != nil {
 			return err
 		}
-		*workers[i] = *w
+		again, err := w.Restart(s)
+		if err != nil {
+			return err
+		}
+		*w = *again
 	}
 	return nil
 }
