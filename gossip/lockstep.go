@@ -47,15 +47,22 @@ func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 	}
 	n := len(workers)
 	l := &Lockstep{workers: workers, wrong: make([]*algos.MismatchError, n)}
-	for k := range l.made {
-		l.made[k] = messages{make([][]byte, n), make([]uint64, n)}
-	}
-	for i, w := range workers {
+	for _, w := range workers {
 		w.asked = false // the gradients come by Gradient
 		quiet(w)
+	}
+	l.room()
+	return l, n > 0
+}
+
+// room makes room for the messages, and lets the others see the last ones that there are.
+func (l *Lockstep) room() {
+	for k := range l.made {
+		l.made[k] = messages{make([][]byte, len(l.workers)), make([]uint64, len(l.workers))}
+	}
+	for i := range l.workers {
 		l.tell(i)
 	}
-	return l, n > 0
 }
 
 // hears reports whether worker i of all rows hears those that hear it.
@@ -127,8 +134,7 @@ func (l *Lockstep) Stack() (*Stack, error) {
 		return l.stack, nil
 	}
 	if l.stack = newStack(l.workers); l.stack != nil {
-		clear(l.made[0].payloads)
-		clear(l.made[1].payloads)
+		l.made = [2]messages{}
 		return l.stack, nil
 	}
 	for i, w := range l.workers {
@@ -168,9 +174,7 @@ func (l *Lockstep) Unstack() error {
 	l.stack.settle()
 	err := l.stack.leave()
 	l.stack = nil
-	for i := range l.workers {
-		l.tell(i)
-	}
+	l.room()
 	return err
 }
 

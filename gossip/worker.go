@@ -11,7 +11,7 @@ import (
 )
 
 // A phase is the activity of a worker in round k.
-type phase int
+type phase uint8
 
 const (
 	computing  phase = iota // the gradient is outstanding
@@ -69,15 +69,15 @@ type mixing struct {
 
 // progress is the place of a worker in the run.
 type progress struct {
+	k, hop int       // the exchange to mix next
+	first  int       // the round in which this machine begins
+	tried  int       // pieces of the current hop that were tried when they, or all messages of them, were there
+	gate   int       // no such round and no later one may begin
+	g      []float32 // of round k
 	phase  phase
-	k, hop int  // the exchange to mix next
-	first  int  // the round in which this machine begins
-	tried  int  // pieces of the current hop that were tried when they, or all messages of them, were there
 	whole  bool // an exchange is mixed when all its messages are there
-	gate   int  // no such round and no later one may begin
 	ended  bool // the run has fewer rounds than planned
 	asked  bool // Ready has asked for the gradient of round k
-	g      []float32
 }
 
 // work is the part of a Ready that grows between two calls.

@@ -134,7 +134,7 @@ func TestThePlanIsWhatPeersTake(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if _, err := n.Run(t.Context(), node.Worker{Task: task, Checkpoints: kept}); err != nil {
+			if _, err := n.Run(t.Context(), node.Worker{Task: *task, Checkpoints: kept}); err != nil {
 				t.Error(err)
 			}
 		})

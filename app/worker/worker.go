@@ -118,7 +118,7 @@ func (o *Options) change(run **experiment.Run, w *build.Worker) (*work.Change, e
 func (o *Options) driven(
 	ctx context.Context, run *experiment.Run, w *build.Worker, d node.Worker,
 ) node.Worker {
-	d.Task = w.Task
+	d.Task = *w.Task
 	slow := slowed(ctx, w.Gradient, run.Config().Train.Slowdown(w.Rank))
 	d.Gradient = build.Scored(w, o.Trial.tried(ctx, slow), o.Observe)
 	d.Arbiter, d.Through = o.Arbiter, o.Through

@@ -15,7 +15,7 @@ import (
 
 // A Worker is one worker of a run at the beginning of a round: the task for its driver, and figures about its results.
 type Worker struct {
-	work.Task
+	*work.Task
 	// MeanBits returns the mean of the bits per parameter so far.
 	MeanBits func() float64
 	// Bound returns the modulo codec's bound after some rounds, with its violations and repairs.
@@ -64,7 +64,7 @@ func (w *Worker) Model() score.InMemoryModel {
 func Tasks(workers []*Worker) []work.Task {
 	tasks := make([]work.Task, len(workers))
 	for i, w := range workers {
-		tasks[i] = w.Task
+		tasks[i] = *w.Task
 	}
 	return tasks
 }
@@ -132,7 +132,7 @@ func (b *builder) body(x []float32, s *state.Snapshot) (*Worker, error) {
 	theta := thetaOf(b.run, machine)
 	bits, mean := b.bits()
 	return &Worker{
-		Task: work.Task{
+		Task: &work.Task{
 			Rank: b.rank, Rows: b.rows, Closing: b.run.Closing(b.rank), Machine: machine, Rounds: int(cfg.Train.Rounds),
 			Asynchronous: b.method.Asynchronous(), MaxPayload: b.frame(machine),
 			Coding:    work.Coding{Entropy: coder, Layout: layout, Still: b.still(), Span: b.spans(machine)},

@@ -72,7 +72,7 @@ func Change(r *experiment.Run, w *Worker, from int, start func(x []float32) ([]f
 		}
 		w.later.oracle.Succeed(next.later.oracle)
 		w.MeanBits, w.Bound = next.MeanBits, next.Bound
-		return &next.Task, nil
+		return next.Task, nil
 	}}, nil
 }
 

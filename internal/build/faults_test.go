@@ -33,7 +33,7 @@ func underScript(t testing.TB, r *experiment.Run, faults *sim.Faults) ([32]byte,
 				return work.Task{}, err
 			}
 			workers[rank] = w
-			return w.Task, nil
+			return *w.Task, nil
 		}
 	}
 	result, err := sim.Run(t.Context(), Tasks(workers), sim.Options{

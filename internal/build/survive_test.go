@@ -148,7 +148,7 @@ func (try *trial) survived(t testing.TB, from *held, due func(round int) bool) *
 		}
 	}
 	task := func(w *Worker) work.Task {
-		task := w.Task
+		task := *w.Task
 		task.Every, task.Gradient = 1, means.Watched(w.Rank, Scored(w, w.Gradient, news))
 		return task
 	}

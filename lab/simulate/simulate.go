@@ -5,6 +5,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -125,6 +126,9 @@ func (s *Run) train(ctx context.Context, workers []*build.Worker) error {
 	if err != nil {
 		return err
 	}
+	if len(workers) >= many {
+		runtime.GC() // results grow while the simulation is still in memory
+	}
 	s.Simulated(result.Time)
 	for _, f := range result.Pending {
 		s.Missed(f, result.Time)
@@ -143,6 +147,7 @@ func simulatedTasks(run *experiment.Run, workers []*build.Worker, means *score.A
 	tasks := build.Tasks(workers)
 	for i, w := range workers {
 		tasks[i].Gradient = means.Watched(w.Rank, build.Scored(w, w.Gradient, scores))
+		w.Task = &tasks[i] // instead of a copy
 	}
 	return tasks
 }
@@ -179,7 +184,7 @@ func (s *Run) concludeSim(ctx context.Context, workers []*build.Worker, result s
 			if err := s.concludeWorker(w, rank, result); err != nil {
 				cancel(err)
 			}
-			workers[rank] = nil // its memory is needed for results
+			*w.Task, workers[rank] = work.Task{}, nil // their memory is needed for results
 		})
 	}
 	all.Wait()

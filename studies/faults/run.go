@@ -73,7 +73,7 @@ func simulate(ctx context.Context, run *experiment.Run, script []fault.Fault) ([
 					return work.Task{}, err
 				}
 				workers[rank] = w
-				return w.Task, nil
+				return *w.Task, nil
 			},
 		}
 	}
