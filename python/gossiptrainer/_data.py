@@ -41,12 +41,17 @@ class Feed:
         return made
 
     def fetch(self) -> None:
-        """Do what is due before the next batch."""
+        """Do what is due before the next batch of the shard."""
+        if self.check():
+            self.peer._saves.give_owed()
+
+    def check(self) -> bool:
+        """Check that steps are seen. Tell whether this process has a peer."""
         peer = self.peer
         if peer._values is None or peer._closed or os.getpid() != peer._process:
-            return
+            return False
         peer._steps.check()
-        peer._saves.give_owed()
+        return True
 
     def leave(self) -> None:
         """Leave the shard: the script has left its loop, perhaps before the next batch."""
@@ -63,6 +68,15 @@ class Feed:
         """Go on from a checkpoint."""
         self.epoch, self.placed = loaded["shard"]["epoch"], False
 
+    def open(self) -> bool:
+        """Tell whether a pass over a loader is under way."""
+        return any(passes.start for passes in self._passes)
+
+    def past(self) -> None:
+        """Begin the next pass of all loaders: that of one had no batch left, and so had those beside it."""
+        for passes in self._passes:
+            passes.past()
+
 
 # ---- one pass --------------------------------------------------------------------------------------------------------
 
@@ -73,6 +87,7 @@ class Passes:
         self.peer, self.index = peer, index  # among the loaders of the script
         self.epoch = self.position = 0  # the number of the pass, and of the batch in it that comes next
         self.start: dict = {}  # random numbers when the pass began; none between two passes
+        self.order: Optional[Sampler] = None  # of samples, where the loader is one of ours
         self._taken: Optional[int] = None  # steps when the first pass began, if it is not complete
 
     def place(self) -> dict:
@@ -81,22 +96,39 @@ class Passes:
 
     def _resumed(self) -> Optional[dict]:
         """Return the place of a checkpoint, for the first pass. A look at a batch before the first step is none."""
-        loaded, steps = self.peer._saves.loaded, self.peer._steps.count
+        steps = self.peer._steps.count
         if self._taken is None:
             self._taken = steps
-        saved = loaded["loaders"] if loaded and self._taken == steps else []
+        return self._saved() if self._taken == steps else None
+
+    def _saved(self) -> Optional[dict]:
+        loaded = self.peer._saves.loaded
+        saved = loaded["loaders"] if loaded else []
         return saved[self.index] if self.index < len(saved) else None
 
-    def run(self, batches: Callable[[], Iterator], order: Optional[Sampler] = None) -> Iterator:
+    def past(self) -> None:
+        """Begin the next pass, if the first one since the checkpoint has not come to a step or to its end."""
+        saved = self._saved()
+        if self._taken is None and saved:
+            self._go_to(saved["epoch"] + bool(saved["random"]))
+        self._taken = -1
+
+    def _go_to(self, epoch: int) -> None:
+        self.epoch = epoch
+        if self.order is not None:
+            self.order.epoch = epoch
+
+    def run(self, batches: Callable[[], Iterator]) -> Iterator:
         """Yield the batches of one pass. It ends early after a step beyond the end of the run."""
         peer, steps = self.peer, self.peer._steps.count
+        feed, saves = peer._feed, peer._saves
         resumed, skip = self._resumed(), 0
         if resumed:
-            self.epoch, skip = resumed["epoch"], resumed["position"]
-            if order is not None:
-                order.epoch = self.epoch
+            self._go_to(resumed["epoch"])
+            skip = resumed["position"]
         begun = bool(resumed and resumed["random"] and not steps)  # it goes on where the checkpoint was taken
         if begun:
+            numbers = get_state() if feed.open() else saves.loaded["random"]  # of what stands beside it in a zip
             set_state(resumed["random"])
         self.position, self.start = 0, get_state()
         try:
@@ -104,16 +136,21 @@ class Passes:
             for _ in itertools.islice(opened, skip):  # what was seen before the checkpoint
                 self.position += 1
             if begun:
-                set_state(peer._saves.loaded["random"])
+                set_state(numbers)
             while True:
-                peer._feed.fetch()
+                owed = feed.check() and saves.owed
                 if peer.done and peer._steps.count != steps:
                     break
+                numbers = get_state() if owed else None
                 try:
                     batch = next(opened)
-                except StopIteration:
+                except StopIteration:  # a state that is due waits for the next pass, or for what else follows
                     self._taken = -1
+                    if skip and self.position == skip:
+                        feed.past()
                     break
+                if owed:
+                    saves.give_owed(numbers)
                 self.position += 1
                 yield batch
         finally:  # the loop may leave the pass early
@@ -174,13 +211,12 @@ def _loader_class() -> type:
         def __iter__(self) -> Iterator:
             if self.passes is None:  # a framework has made this one, after ours
                 return super().__iter__()
-            order = self.sampler if isinstance(self.sampler, Sampler) else None
-            self._draw(order)
-            return self.passes.run(lambda: super(Loader, self).__iter__(), order)
+            self._draw()
+            return self.passes.run(lambda: super(Loader, self).__iter__())
 
-        def _draw(self, order: Optional[Sampler]) -> None:
+        def _draw(self) -> None:
             """Take the part of this worker of now, where members come and go."""
-            peer = self.passes.peer
+            peer, order = self.passes.peer, self.passes.order
             if peer.view is None:
                 return
             if order is None:  # a stream of items
@@ -244,7 +280,7 @@ def loader(peer: Any, given: Any, passes: Passes) -> Any:
         data = tools.Subset(given.dataset, range(peer._worker, len(given.dataset), peer._workers))
     order = None if iterable else Sampler(peer, len(given.dataset), _shuffled(tools, given), local=True)
     made = _loader_class()(data, sampler=order, generator=given.generator, **_options(given))
-    made.passes = passes
+    made.passes, passes.order = passes, order
     if not iterable and len(made) == 0:
         raise Error(f"this worker has {len(data)} samples, fewer than a batch of {made.batch_size}: make the batch "
                     "smaller, or do without drop_last")

@@ -103,10 +103,10 @@ class Saves:
         if not self.named:
             self._forget = self.peer._values.at_forward(lambda: self._give(self._now(self._random)))
 
-    def give_owed(self) -> None:
-        """Give the state of now, if the peer waits for one."""
+    def give_owed(self, numbers: Optional[dict] = None) -> None:
+        """Give the state of now, if the peer waits for one; with these random numbers, or those of now."""
         if self.owed:
-            self._give(self._now(None))
+            self._give(self._now(numbers))
 
     def give_last(self) -> None:
         """Give the state of a script that takes no further step, if the peer waits for one."""

@@ -400,13 +400,26 @@ class Resumes(unittest.TestCase):
                 if peer.round % 3 == 0:
                     list(held)
 
+        def zips(train, loader, held, opt, peer):  # the shorter loader ends the pass of both
+            for batch, _ in zip(loader, held):
+                train(batch)
+
+        def shorter_first(train, loader, held, opt, peer):
+            for (other,), batch in zip(held, loader):
+                train(batch + other[:len(batch)])
+
+        def averages(train, loader, held, opt, peer):  # the state is due at the call, within the last batch of a pass
+            for (other,), batch in zip(held, loader):
+                train(batch + other[:len(batch)])
+                peer.average()
+
         def worker(loop, looks, rank):
             torch.manual_seed(rank)
             model = torch.nn.Sequential(torch.nn.Linear(1, 4), torch.nn.Dropout(0.3), torch.nn.Linear(4, 1))
             opt = torch.optim.AdamW(model.parameters(), 0.05)
             peer = gossip.join(model, opt)
             loader = peer.loader(DataLoader(Numbers(28, noise=1), batch_size=4, shuffle=True))
-            held = peer.loader(DataLoader(TensorDataset(torch.arange(8.)), batch_size=2))
+            held = peer.loader(DataLoader(TensorDataset(torch.arange(16.)), batch_size=4, shuffle=True))
             seen = []
 
             def train(batch):
@@ -420,7 +433,8 @@ class Resumes(unittest.TestCase):
                 loop(train, loader, held, opt, peer)
             return seen
 
-        for loop, looks in ((leaves, False), (leaves, True), (decays, False), (evaluates, False)):
+        for loop, looks in ((leaves, False), (leaves, True), (decays, False), (decays, True), (evaluates, False),
+                            (zips, False), (zips, True), (shorter_first, False), (averages, False)):
             for at in (3, 4, 6):
                 with self.subTest(loop.__name__, looks=looks, at=at):
                     script = functools.partial(worker, loop, looks)
