@@ -25,22 +25,26 @@ const (
 // sketched reports whether round k has sketches: the rounds 1, 2, 4, 8 and so on, counted from 1.
 func sketched(k int) bool { return bits.OnesCount(uint(k+1)) == 1 }
 
-// sketchOf returns the sketch of an update. All workers of a run draw the same signs.
+// shared is how many coordinates take their signs from one random number: three bits each.
+const shared = 8
+
+// sketchOf returns the sketch of an update. All workers of a run draw the same signs. The script waits for it, so the
+// loop has no branch that depends on them.
 func sketchOf(g []float32, seed uint64, k int) sketch {
-	s, key := sketch{Round: k}, rng.At(seed, k)
-	for i, v := range g {
-		x, signs := float64(v), key.Raw(uint32(i))
-		s.Values[0] += x * x
-		for p := 1; p < len(s.Values); p++ {
-			if signs>>p&1 == 0 {
-				s.Values[p] += x
-			} else {
-				s.Values[p] -= x
-			}
+	key := rng.At(seed, k)
+	var squares, p1, p2, p3 float64
+	for first := 0; first < len(g); first += shared {
+		signs := key.Raw(uint32(first / shared))
+		for _, v := range g[first:min(first+shared, len(g))] {
+			x, b := float64(v), math.Float32bits(v)
+			squares += x * x
+			p1 += float64(math.Float32frombits(b ^ signs<<31))
+			p2 += float64(math.Float32frombits(b ^ signs>>1<<31))
+			p3 += float64(math.Float32frombits(b ^ signs>>2<<31))
+			signs >>= 3
 		}
 	}
-	s.Values[0] = math.Sqrt(s.Values[0])
-	return s
+	return sketch{Round: k, Values: [4]float64{math.Sqrt(squares), p1, p2, p3}}
 }
 
 // agrees reports whether two workers can have made the same update. An update of 0 agrees with none.

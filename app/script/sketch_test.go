@@ -98,3 +98,33 @@ func TestSketchesThatAreLost(t *testing.T) {
 		}
 	}
 }
+
+// The projections of a coordinate have signs of their own, whatever its place, and all coordinates count.
+func TestSketchesProjectEachCoordinate(t *testing.T) {
+	seen := map[[4]float64]int{}
+	for i := range 10*shared + 3 {
+		g := make([]float32, 10*shared+3)
+		g[i] = -2
+		s := sketchOf(g, 7, 3)
+		for p, v := range s.Values {
+			if v != 2 && (p == 0 || v != -2) {
+				t.Fatalf("coordinate %d alone: %v", i, s.Values)
+			}
+		}
+		seen[s.Values]++
+	}
+	for signs, times := range seen {
+		if len(seen) != 8 || times > 30 {
+			t.Errorf("%d kinds of signs, of which %v comes %d times", len(seen), signs, times)
+		}
+	}
+}
+
+func BenchmarkSketch(b *testing.B) {
+	g := updates(func(int) int { return 0 })(0, 0)
+	g = slices.Repeat(g, 1_000_000/len(g))
+	b.SetBytes(int64(4 * len(g)))
+	for b.Loop() {
+		sketchOf(g, 7, 3)
+	}
+}

@@ -20,7 +20,7 @@ func TestEachCallOfSomeWorkersEnds(t *testing.T) {
 	const calls = "barrier reduce broadcast mean mean01 newest newest1"
 	words := []string{"step " + calls, "step finish " + calls, "step leave", "step leave return mean", "step stop mean",
 		"step step step " + calls, "step step step stop newest mean", "step refresh step step step mean",
-		"step step step refresh mean"}
+		"step step step refresh mean", "step finish refresh mean", "step stop refresh"}
 	others := map[string]struct {
 		words string
 		place Place
@@ -110,7 +110,17 @@ const pythonPlayer = `
 import os, sys, tempfile
 import numpy, gossiptrainer
 
-peer = gossiptrainer.join({"w": numpy.zeros(1, "float32")})
+if "refresh" in sys.argv[1]:
+    import torch
+    values = torch.nn.ParameterDict({"w": torch.nn.Parameter(torch.zeros(1)), "v": torch.nn.Parameter(torch.zeros(2))})
+    values["v"].requires_grad_(False)
+else:
+    values = {"w": numpy.zeros(1, "float32")}
+peer = gossiptrainer.join(values)
+
+def refresh():
+    values["v"].requires_grad_(True)
+    peer.refresh()
 
 def averaged():
     with peer.averaged() as mean:
@@ -121,7 +131,8 @@ def save():
         peer.save(os.path.join(folder, "mean.npz"))
 
 calls = {"step": peer.step, "finish": peer.finish, "barrier": peer.barrier, "reduce": lambda: peer.all_reduce(1.0),
-         "broadcast": lambda: peer.broadcast("x"), "mean": peer.average, "averaged": averaged, "save": save}
+         "broadcast": lambda: peer.broadcast("x"), "mean": peer.average, "averaged": averaged, "save": save,
+         "refresh": refresh, "leave": peer.leave}
 for word in sys.argv[1].split("|")[peer.rank].split():
     if word == "die":
         os._exit(3)
@@ -161,9 +172,17 @@ func TestEachCallOfSomePythonScriptsEnds(t *testing.T) {
 		"step save|step die-save|step save":         {error: "ended with exit code 3"},
 		"step reduce|reduce step":                   {calls: 1},
 		"save|averaged barrier reduce":              {calls: 1},
+		"step refresh step step save|step":          {calls: 2},
+		"step finish refresh mean|step":             {calls: 2},
+		"step refresh mean|step step leave":         {calls: 2},
+		"step refresh|step die-refresh":             {error: "ended with exit code 3"},
 	} {
 		t.Run(words, func(t *testing.T) {
 			t.Parallel()
+			const torch = "import importlib.util; exit(importlib.util.find_spec('torch') is None)"
+			if strings.Contains(words, "refresh") && exec.CommandContext(t.Context(), python, "-c", torch).Run() != nil {
+				t.Skip("SKIPPED: this Python has no torch")
+			}
 			printed, err := Place{Most: 100}.runScripts(t, words, python, "-c", pythonPlayer)
 			if want.error == "" && err != nil || want.error != "" && (err == nil || !strings.Contains(err.Error(), want.error)) {
 				t.Fatalf("error %v, want %q", err, want.error)
