@@ -9,6 +9,7 @@ import io
 import itertools
 import sys
 import types
+import warnings
 from typing import Any, Callable, Iterator, List, Optional
 
 from ._link import Error, say
@@ -451,8 +452,10 @@ class Module:
     def at_forward(self, call: Callable, training: bool = True) -> Callable:
         """Call before the next forward (in training) of the model or of a part of it. Return what forgets that.
 
-        The hook is a global one. One of a module would get into its copies and into files of it.
+        The hook is a global one. One of a module would get into its copies and into files of it. torch.compile warns of
+        global hooks, as they may be called twice; this one is harmless then.
         """
+        warnings.filterwarnings("ignore", r"Using `torch\.compile\(module\)` when there are global hooks")
         own = {id(module) for module in self.model.modules()}
 
         def before(module: Any, _: Any) -> None:

@@ -1,7 +1,8 @@
-"""Trees of JAX and variables of Keras. The environment of .ci/frameworks has both."""
+"""Trees of JAX, variables of Keras, and the compiler of torch 2. The environment of .ci/frameworks has them."""
 
 import os
 import unittest
+import warnings
 
 os.environ["KERAS_BACKEND"] = "jax"
 
@@ -9,10 +10,11 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy
+import torch
 from flax import nnx
 from flax.core import FrozenDict
 
-from gossiptrainer import _tree
+from gossiptrainer import _torch, _tree
 from gossiptrainer import keras as ours
 
 
@@ -32,6 +34,23 @@ class Node:
 class Module(nnx.Module):
     def __init__(self, rngs):
         self.a, self.norm, self.drop = nnx.Linear(2, 3, rngs=rngs), nnx.BatchNorm(3, rngs=rngs), nnx.Dropout(0.5, rngs=rngs)
+
+
+class Compilers(unittest.TestCase):
+    def warned(self, ours):
+        """Return what torch.compile says while a global hook waits for a forward."""
+        model = torch.nn.Linear(2, 1)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            forget = _torch.Module(model, True).at_forward(lambda: None) if ours else \
+                torch.nn.modules.module.register_module_forward_pre_hook(lambda *_: None).remove
+            torch.compile(model, backend="eager")(torch.ones(1, 2))
+            forget()
+        return [str(each.message) for each in said if "global hooks" in str(each.message)]
+
+    def test_no_warning_of_a_hook_that_is_ours(self):
+        self.assertTrue(self.warned(False))
+        self.assertEqual(self.warned(True), [])
 
 
 class Trees(unittest.TestCase):
