@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/png"
 	"math"
 	"os"
 	"path/filepath"
@@ -345,6 +347,60 @@ func TestPredictionsOfPictures(t *testing.T) {
 	}
 	if got := float64(right) / float64(test.Len()); len(lines) != 1+test.Len() || math.Abs(got-*want.Accuracy) > 1e-9 {
 		t.Errorf("%d lines, accuracy %v, want %v", len(lines), got, *want.Accuracy)
+	}
+}
+
+// One picture and a folder without classes have predictions, which name the files.
+func TestPredictionsNameThePictures(t *testing.T) {
+	dir := t.TempDir()
+	draw := func(name string, grey uint8) {
+		t.Helper()
+		picture := image.NewGray(image.Rect(0, 0, 4, 4))
+		for i := range picture.Pix {
+			picture.Pix[i] = grey + uint8(i)
+		}
+		path := filepath.Join(dir, name)
+		var file bytes.Buffer
+		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), png.Encode(&file, picture),
+			os.WriteFile(path, file.Bytes(), 0o666))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 8 {
+		draw(fmt.Sprintf("train/day/%d.png", i), 200+uint8(i))
+		draw(fmt.Sprintf("train/night/%d.png", i), uint8(i))
+	}
+	draw("new/b.png", 10)
+	draw("new/a.png", 210)
+	path, _ := saved(t, asIs, "model={name: logistic}", "train.batch=1",
+		"data={name: file, path: "+filepath.Join(dir, "train")+"}")
+	for file, want := range map[string]string{
+		"new": "a.png b.png", "new/a.png": "a.png",
+		"train": "day/0.png day/1.png day/2.png day/3.png day/4.png day/5.png day/6.png day/7.png " +
+			"night/0.png night/1.png night/2.png night/3.png night/4.png night/5.png night/6.png night/7.png",
+	} {
+		done, err := Predict(PredictRequest{Model: path, File: filepath.Join(dir, file)})
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		var names []string
+		for i, one := range done.Of {
+			names = append(names, one.File)
+			line := fmt.Sprintf("\n%d,%s,%.6f,%s\n", i+1, one.Class, one.Probability, one.File)
+			if !strings.Contains(string(done.text), line) {
+				t.Errorf("%s: no line %q in %s", file, line, done.text)
+			}
+		}
+		if got := strings.Join(names, " "); got != want || !strings.HasPrefix(string(done.text),
+			"row,class,probability,file\n") {
+			t.Errorf("%s: %s, want %s", file, got, want)
+		}
+	}
+	_, err := Predict(PredictRequest{Model: path, File: filepath.Join(dir, "none.png")})
+	if said := told(err); !strings.Contains(said, "none.png: not found") {
+		t.Error(said)
 	}
 }
 

@@ -26,15 +26,16 @@ import (
 const AboutPredict = `predict the class of each sample in a file
 
 MODEL is a model file of a run. FILE has samples like those of the run: CSV, Parquet, NumPy
-arrays, IDX or LIBSVM, or a folder of pictures. It may have labels, which are ignored. Columns
-are found by their names where both files have names. The output is CSV with the row, its
-class and the probability of that class; --json prints the same as one object.`
+arrays, IDX or LIBSVM, a picture, or a folder of pictures. It may have labels, which are
+ignored. Columns are found by their names where both files have names. The output is CSV with
+the row, its class, the probability of that class, and the file of a picture; --json prints
+the same as one object.`
 
 // ExamplePredict has examples of it.
 const ExamplePredict = `  peer predict runs/iris-20260726-093015/model.safetensors new.csv
   peer predict model.safetensors new.csv --all -o classes.csv
   peer predict model.safetensors new.csv --set data.skip=[name]
-  peer predict model.safetensors new.csv --json`
+  peer predict model.safetensors photos/ --json`
 
 // A PredictRequest asks for the classes of samples.
 type PredictRequest struct {
@@ -57,7 +58,8 @@ type Predictions struct {
 
 // A Prediction is the class of a row.
 type Prediction struct {
-	Row         int                `json:"row"` // from 1 on
+	Row         int                `json:"row"`            // from 1 on
+	File        string             `json:"file,omitempty"` // of a picture
 	Class       string             `json:"class"`
 	Probability float64            `json:"probability"`
 	All         map[string]float64 `json:"probabilities,omitempty"` // by class, where the request asks for all
@@ -75,12 +77,16 @@ func Predict(r PredictRequest) (Predictions, error) {
 	if r.All {
 		head = append(head, classifier.Classes...)
 	}
-	_ = table.Write(head) // a buffer takes everything
 	done := Predictions{File: r.Out}
-	notes, err := classifier.Classify(shards.FileSpec(cfg.Data), func(p []float64) error {
-		done.Rows++
+	notes, err := classifier.Classify(shards.FileSpec(cfg.Data), func(name string, p []float64) error {
+		if done.Rows++; done.Rows == 1 {
+			if name != "" {
+				head = append(head, "file")
+			}
+			_ = table.Write(head) // a buffer takes everything
+		}
 		best := slices.Index(p, slices.Max(p))
-		one := Prediction{Row: done.Rows, Class: classifier.Classes[best], Probability: p[best]}
+		one := Prediction{Row: done.Rows, File: name, Class: classifier.Classes[best], Probability: p[best]}
 		row := []string{strconv.Itoa(one.Row), one.Class, probability(one.Probability)}
 		if r.All {
 			one.All = map[string]float64{}
@@ -89,6 +95,9 @@ func Predict(r PredictRequest) (Predictions, error) {
 				row = append(row, probability(v))
 			}
 		}
+		if name != "" {
+			row = append(row, name)
+		}
 		if r.Out == "" {
 			done.Of = append(done.Of, one)
 		}
@@ -96,6 +105,9 @@ func Predict(r PredictRequest) (Predictions, error) {
 	})
 	if err != nil {
 		return Predictions{}, fmt.Errorf("predict: %w", err)
+	}
+	if done.Rows == 0 {
+		_ = table.Write(head)
 	}
 	quiet, loud := data.Sentences(notes)
 	done.Notes = append(loud, quiet...)

@@ -151,13 +151,13 @@ func (b *Beginning) answers(ctx context.Context, p *handover.Presence) (answers,
 	hint := "give " + strings.Join(all, ", ") + "; all but --machines have a default"
 	var asking *asker
 	free := func(name string) bool { return b.Overwrite == replaceFiles || pathsOf(name).free() }
-	for n, q := range questions {
+	for _, q := range questions {
 		if _, given := b.Given[q.Flag]; given {
 			continue
 		}
-		if !b.Interactive {
+		if !b.Interactive || q.between && a.alone() {
 			usual := q.usual(0, free)
-			if usual == "" {
+			if q.Flag == "machines" {
 				return a, missing("init", "--"+q.Flag, hint)
 			}
 			if err := b.take(&a, q, usual); err != nil {
@@ -173,13 +173,27 @@ func (b *Beginning) answers(ctx context.Context, p *handover.Presence) (answers,
 		if q.Flag == "machines" && others > 0 {
 			b.say("On this LAN, machines that wait in peer join or peer init: %d.", others)
 		}
-		question := fmt.Sprintf("%d/%d  %s", n+1, len(questions), q.text)
+		n, all := place(q, questions, a)
+		question := fmt.Sprintf("%d/%d  %s", n, all, q.text)
 		take := func(text string) error { return b.take(&a, q, text) }
 		if err := asking.ask(ctx, question, q.usual(others, free), take); err != nil {
 			return a, err
 		}
 	}
 	return a, nil
+}
+
+// place returns the number of a question among those that the answers so far leave, and how many these are.
+func place(q Question, questions []Question, a answers) (n, all int) {
+	for _, other := range questions {
+		if other.between && a.alone() {
+			continue
+		}
+		if all++; other.Flag == q.Flag {
+			n = all
+		}
+	}
+	return n, all
 }
 
 // take takes one answer. The name must be free.

@@ -47,6 +47,8 @@ type Question struct {
 	text  string
 	usual func(others int, free func(string) bool) string // suggested answer, "" without one
 	take  func(*answers, string) error
+
+	between bool // about links and members: one machine alone needs no answer
 }
 
 // Questions returns the questions of peer init in their order.
@@ -55,18 +57,22 @@ func Questions() []Question {
 		return func(int, func(string) bool) string { return answer }
 	}
 	return []Question{
-		{"name", "`name` of the run and of its two files (default: lan)", "Name of the run and of its files",
-			func(_ int, free func(string) bool) string { return freeName(free) }, takeName},
-		{"machines", "`number` of machines that take part, this one included",
-			"Machines that take part, this one included; 1 is this one alone", usualMachines, takeMachines},
-		{"data", "`name` of a data set, or of a file or folder of yours (default: glyphs)",
-			"Data: " + strings.Join(dataNames(), ", ") + ", or a file or folder of yours", always("glyphs"), takeData},
-		{"link", "`rate` of the slowest link: a slow one gets fewer bits (default: 100mbit)",
-			"Rate of the slowest link between the machines, like 1gbit, 100mbit, 5mbit", always("100mbit"), takeLink},
-		{"rounds", "`number` of rounds of training (default: auto, as many as suit the data)", "Rounds of training",
-			always(suitable), takeRounds},
-		{"membership", "`mode`: with view machines come and go (default: fixed)",
-			"Membership: fixed, or view = machines may join and leave while the run goes on", always("fixed"), takeMembership},
+		{Flag: "name", Usage: "`name` of the run and of its two files (default: lan)",
+			text:  "Name of the run and of its files",
+			usual: func(_ int, free func(string) bool) string { return freeName(free) }, take: takeName},
+		{Flag: "machines", Usage: "`number` of machines that take part, this one included",
+			text: "Machines that take part, this one included; 1 is this one alone", usual: usualMachines, take: takeMachines},
+		{Flag: "data", Usage: "`name` of a data set, or of a file or folder of yours (default: glyphs)",
+			text: "Data: " + strings.Join(dataNames(), ", ") + ", or a file or folder of yours", usual: always("glyphs"),
+			take: takeData},
+		{Flag: "link", Usage: "`rate` of the slowest link: a slow one gets fewer bits (default: 100mbit)",
+			text:  "Rate of the slowest link between the machines, like 1gbit, 100mbit, 5mbit",
+			usual: always("100mbit"), take: takeLink, between: true},
+		{Flag: "rounds", Usage: "`number` of rounds of training (default: auto, as many as suit the data)",
+			text: "Rounds of training", usual: always(suitable), take: takeRounds},
+		{Flag: "membership", Usage: "`mode`: with view machines come and go (default: fixed)",
+			text:  "Membership: fixed, or view = machines may join and leave while the run goes on",
+			usual: always("fixed"), take: takeMembership, between: true},
 	}
 }
 
@@ -84,12 +90,7 @@ func freeName(free func(string) bool) string {
 	return ""
 }
 
-func usualMachines(others int, _ func(string) bool) string {
-	if others == 0 {
-		return ""
-	}
-	return strconv.Itoa(1 + others)
-}
+func usualMachines(others int, _ func(string) bool) string { return strconv.Itoa(1 + others) }
 
 func takeName(a *answers, text string) error {
 	if !handover.ValidName(text) {

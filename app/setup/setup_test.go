@@ -502,6 +502,19 @@ func TestTheModelSuitsTheData(t *testing.T) {
 	}
 }
 
+// One machine alone is asked nothing about links and members.
+func TestOneMachineHasNoLinks(t *testing.T) {
+	dir := folder(t)
+	said, err := begin(t, "\n1\n\n\n", nil, keepFiles)
+	if err != nil || !strings.Contains(said, "4/4  Rounds") || strings.Contains(said, "Rate") ||
+		strings.Contains(said, "Membership") || names(t, dir) != "lan.yaml" {
+		t.Errorf("%s%v: files %s", said, err, names(t, dir))
+	}
+	if said, err = begin(t, "", map[string]string{"name": "x"}, keepFiles); err == nil {
+		t.Errorf("without a terminal a number of machines was assumed: %s", said)
+	}
+}
+
 // One machine alone gets a run of several processes, without a secret.
 func TestOneMachineNeedsNoSecret(t *testing.T) {
 	dir := folder(t)

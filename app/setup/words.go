@@ -5,7 +5,7 @@ const (
 	InitShort = "begin a run on a LAN: write its files, invite the other machines"
 	InitLong  = InitShort + `
 
-Asks six questions, writes a run file with comments and a fresh secret (mode 0600) into
+Asks at most six questions, writes a run file with comments and a fresh secret (mode 0600) into
 this folder, and prints the join command for the others: peer join TOKEN. The token is
 valid for a while and admits the missing machines. Each question has a flag;
 without a terminal, answers come only from flags.`

@@ -23,8 +23,9 @@ import (
 func newLab(c *console) *cobra.Command {
 	var l labFlags
 	cmd := &cobra.Command{
-		Use:   "lab [FILE] [-- COMMAND...]",
-		Short: "train with all peers of a run as processes on this machine",
+		Use:        "lab [FILE] [-- COMMAND...]",
+		SuggestFor: []string{"try", "demo", "start", "train", "quickstart"},
+		Short:      "train with all peers of a run as processes on this machine",
 		Long: `train with all peers of a run as processes on this machine
 
 FILE is a run file or the name of a preset; without it, it is ` + defaultPreset + `, or ` + scriptPreset + ` where a

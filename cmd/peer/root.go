@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/screen"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/kernel"
 )
 
@@ -44,16 +46,29 @@ func run(args []string, c *console) int {
 	return exitCode(err)
 }
 
-// greeting is what the program says when it is called without a command.
-const greeting = `Many machines train one model without a server: each averages with its neighbours.
+// doors are what the program offers when it is called without a command.
+var doors = [][]any{
+	{"try it", "peer lab", "eight peers train here, in seconds"},
+	{"your script", "peer lab -- python3 train.py", "four copies of it train one model"},
+	{"your LAN", "peer init", "six questions and a token"},
+	{"a paper", "peer reproduce moniqua", "its claims, run again and judged"},
+}
 
-  try it         peer lab                      eight peers on this machine learn built-in data, in seconds
-  your script    peer lab -- python3 train.py  four copies of a PyTorch script train one model
-  your LAN       peer init                     six questions, and a token for the other machines
-  a paper        peer reproduce moniqua        its claims, run again and judged
-
-peer --help lists all commands, and peer COMMAND --help explains one.
-`
+// greet writes the doors. On a narrow terminal what a command does stands below it.
+func greet(w io.Writer, width int) error {
+	const wide = 80
+	row := "  %-11s  %-28s  %s\n"
+	if width > 0 && width < wide {
+		row = "  %-11s  %s\n               %s\n"
+	}
+	out := human.Folded(w, width)
+	fmt.Fprint(out, "Many machines train one model without a server, by averaging with neighbours.\n\n")
+	for _, door := range doors {
+		fmt.Fprintf(out, row, door...)
+	}
+	_, err := fmt.Fprint(out, "\npeer --help lists all commands, and peer COMMAND --help explains one.\n")
+	return err
+}
 
 func newRoot(c *console) *cobra.Command {
 	root := parent(&cobra.Command{
@@ -72,8 +87,7 @@ func newRoot(c *console) *cobra.Command {
 		if len(args) > 0 {
 			return others(cmd, args)
 		}
-		_, err := fmt.Fprint(c.out, greeting)
-		return err
+		return greet(c.out, c.out.Width())
 	}
 	root.CompletionOptions.DisableDefaultCmd = true // we have our own
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)

@@ -20,11 +20,12 @@ import (
 func newRuns(c *console) *cobra.Command {
 	var filters []string
 	cmd := &cobra.Command{
-		Use:     "runs [FOLDER]",
-		Short:   "list past and present runs, compare two, remove old ones",
-		Long:    runfolder.About,
-		Example: runfolder.Example,
-		Args:    arguments(0, 1),
+		Use:        "runs [FOLDER]",
+		SuggestFor: []string{"ls", "list", "ps", "history"},
+		Short:      "list past and present runs, compare two, remove old ones",
+		Long:       runfolder.About,
+		Example:    runfolder.Example,
+		Args:       arguments(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			list, err := during(c, "reading runs", func(t *screen.Task) (*runfolder.List, error) {
 				return runfolder.RunsIn(strings.Join(args, ""), filters, t.Reach)

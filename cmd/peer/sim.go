@@ -40,8 +40,9 @@ func newSim(c *console) *cobra.Command {
 	var file runFile
 	var f simFlags
 	cmd := &cobra.Command{
-		Use:   "sim [FILE]",
-		Short: "train in one process, on a virtual clock over modelled links",
+		Use:        "sim [FILE]",
+		SuggestFor: []string{"simulate"},
+		Short:      "train in one process, on a virtual clock over modelled links",
 		Long: `train in one process, on a virtual clock over modelled links
 
 The parameters are those of the same run with "peer lab" or on a LAN, bit for bit; those

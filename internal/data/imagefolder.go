@@ -22,7 +22,7 @@ import (
 const imagePixels = 1 << 24 // of a picture
 
 // An imageFolder is a folder with one folder of pictures per class. Samples are in the order of the classes' and files'
-// names.
+// names. Where no labels are wanted, pictures may lie in the folder itself.
 type imageFolder struct {
 	path   string
 	files  []imageFile
@@ -51,7 +51,12 @@ func openImages(path string, c Columns) (*imageFolder, error) {
 			return t.addClass(name)
 		}
 		isPicture, err := picturable(file)
-		if isPicture {
+		switch {
+		case isPicture && c.NoLabel:
+			count++
+			t.files = append(t.files, imageFile{file, "", upright})
+			return nil
+		case isPicture:
 			return atFile(file, "want one folder of pictures per class, and no picture beside them")
 		}
 		t.others[name]++
@@ -64,6 +69,27 @@ func openImages(path string, c Columns) (*imageFolder, error) {
 		return nil, atFile(path, "the folder is empty: want one folder of pictures per class")
 	}
 	return t, t.measure()
+}
+
+// openPicture opens one picture as a sample without a label.
+func openPicture(path string, c Columns) (*imageFolder, error) {
+	if !c.NoLabel {
+		return nil, atOffset(path, 0, "%s", onePicture)
+	}
+	t := &imageFolder{path: path, files: []imageFile{{path, "", upright}}}
+	return t, t.measure()
+}
+
+// names returns the names of the pictures beneath the folder.
+func (t *imageFolder) names() []string {
+	all := make([]string, len(t.files))
+	for i, f := range t.files {
+		all[i] = filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(f.path, t.path), string(filepath.Separator)))
+		if all[i] == "" {
+			all[i] = filepath.Base(f.path)
+		}
+	}
+	return all
 }
 
 // visible passes the entries of a folder of pictures by name. It follows links, and leaves out hidden entries and the

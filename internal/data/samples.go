@@ -15,7 +15,11 @@ func OpenSamples(spec FileSpec) (*Samples, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, bare := range []bool{true, false} {
+	labels := []bool{true, false} // whether there are none
+	if f, err := sniff(spec.Path); err == nil && (f.name == pictureFolder || f.name == pictureFile) {
+		labels = labels[:1]
+	}
+	for _, bare := range labels {
 		spec.Columns.NoLabel = bare
 		var f rows
 		if f, err = openRows(spec.Path, spec.Columns, trainPart); err == nil {
@@ -29,6 +33,14 @@ func OpenSamples(spec FileSpec) (*Samples, error) {
 		}
 	}
 	return nil, err
+}
+
+// Names returns the files of pictures, nil for other samples.
+func (s *Samples) Names() []string {
+	if pictures, ok := s.file.(*imageFolder); ok {
+		return pictures.names()
+	}
+	return nil
 }
 
 // Notes returns what people should know of the file once all samples were passed.

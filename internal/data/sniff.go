@@ -35,15 +35,21 @@ const (
 	jsonText   = "JSON: save it as CSV"
 )
 
+// Names of the formats of pictures.
+const (
+	pictureFolder = "folder of pictures"
+	pictureFile   = "picture"
+)
+
 // formats returns the table. The first row that fits a file is that of its format, and the last one fits all.
 func formats() []fileFormat {
 	return []fileFormat{
-		{name: "folder of pictures", is: func(_ string, head []byte) bool { return head == nil }, open: plainly(openImages)},
+		{name: pictureFolder, is: func(_ string, head []byte) bool { return head == nil }, open: plainly(openImages)},
 		{is: isCode, refuse: "a pickle, which could run code when read: save arrays with numpy.savez"},
 		{is: isModel, refuse: "a model file (safetensors): want samples"},
 		{is: begins("\x89HDF"), refuse: "an HDF5 file: save the arrays with numpy.savez"},
-		{is: begins("\x89PNG"), refuse: onePicture},
-		{is: begins("\xff\xd8\xff"), refuse: onePicture},
+		{name: pictureFile, is: begins("\x89PNG"), open: plainly(openPicture)},
+		{name: pictureFile, is: begins("\xff\xd8\xff"), open: plainly(openPicture)},
 		{is: begins("SQLite format 3"), refuse: "a database: save the table as CSV"},
 		{is: begins("ARROW1"), refuse: "an Arrow file: save it as Parquet"},
 		{is: begins("{"), refuse: jsonText},

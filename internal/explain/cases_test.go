@@ -117,6 +117,9 @@ func learningCases() map[string]example {
 		"loss that is learned rises a little": {LossRises, loss(func(k float64) float64 {
 			return 2*math.Exp(-k/10) + 0.002 + 0.0001*k
 		}), ""},
+		"loss that falls at once rises a little": {LossRises, loss(func(k float64) float64 {
+			return math.Exp(-k/3) + 0.00002*k
+		}), ""},
 		"loss of mini-batches varies": {LossRises, loss(func(k float64) float64 {
 			return map[bool]float64{true: 1, false: 0.01 + k/1000}[int(k)%20 == 0]
 		}), ""},

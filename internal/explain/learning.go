@@ -77,7 +77,7 @@ func (r *Record) learning() []Sentence {
 		return nil
 	}
 	var said []Sentence
-	said = append(said, lossOf(parts)...)
+	said = append(said, lossOf(parts, r.start())...)
 	return append(said, gapOf(parts)...)
 }
 
@@ -98,8 +98,19 @@ func (r *Record) diverged() []Sentence {
 		first.Rank, first.Round).of(first.Rank).in(first.Round, 0)}
 }
 
-// lossOf says whether the training loss rises or stands still.
-func lossOf(parts []bin) []Sentence {
+// start returns the largest loss of the first steps on record: that of models that have learnt next to nothing.
+func (r *Record) start() float64 {
+	most := 0.0
+	for i := range r.workers {
+		if all := r.workers[i].steps.all(); len(all) > 0 {
+			most = max(most, all[0].Loss)
+		}
+	}
+	return most
+}
+
+// lossOf says whether the training loss rises or stands still. start is the loss of the first steps.
+func lossOf(parts []bin, start float64) []Sentence {
 	low, end := 0, len(parts)-1
 	for i, b := range parts {
 		if b.loss < parts[low].loss {
@@ -109,7 +120,8 @@ func lossOf(parts []bin) []Sentence {
 	if parts[low].loss <= 0 {
 		return nil // a script may log none
 	}
-	if last, before := parts[end], parts[end-1]; low <= end-2 && rises(parts[0], parts[low], before, last) {
+	start = max(start, parts[0].loss)
+	if last, before := parts[end], parts[end-1]; low <= end-2 && rises(start, parts[low], before, last) {
 		return []Sentence{says(LossRises, Problem, "the training loss rises since round %d: %.3g in the rounds before, "+
 			"%.3g now", parts[low].to, parts[low].loss, last.loss).in(parts[low].to, last.to)}
 	}
@@ -128,11 +140,11 @@ func lossOf(parts []bin) []Sentence {
 
 // rises reports whether the loss has risen since its lowest point, by much of what it had fallen by and by more than
 // mini-batches vary.
-func rises(first, low, before, last bin) bool {
+func rises(start float64, low, before, last bin) bool {
 	const rising = (1 + risen) / 2
 	rise := last.loss - low.loss
 	return last.loss >= risen*low.loss && before.loss >= rising*low.loss &&
-		rise >= undone*(first.loss-low.loss) && rise >= sure*math.Sqrt(low.wrong+last.wrong)
+		rise >= undone*(start-low.loss) && rise >= sure*math.Sqrt(low.wrong+last.wrong)
 }
 
 // mean returns the mean loss of some bins.

@@ -63,6 +63,12 @@ type Sentence struct {
 	To       int      `json:"to,omitempty"`     // the last one
 }
 
+// Pace reports whether a sentence is about how fast the run is, and says no more than that it could be faster. A run
+// that is over soon needs none of them.
+func (s Sentence) Pace() bool {
+	return s.Severity == Warning && (s.Kind == CodecBound || s.Kind == CPUShared || s.Kind == Beside)
+}
+
 // says returns a sentence.
 func says(kind Kind, severity Severity, format string, args ...any) Sentence {
 	return Sentence{Kind: kind, Severity: severity, Text: fmt.Sprintf(format, args...)}

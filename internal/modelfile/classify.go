@@ -69,20 +69,29 @@ func NewClassifier(cfg configs.Config, saved train.Saved, path string) (*Classif
 	return &Classifier{Classes: t.Classes, trained: t, batch: spec.Batch, objective: objective, x: x}, nil
 }
 
-// Classify passes the probabilities of the classes for each sample of a file of the user, in its order. p is valid
-// during the call. The labels of the file are ignored. The notes say what people should know of the file.
-func (c *Classifier) Classify(spec data.FileSpec, see func(p []float64) error) (notes []data.Note, err error) {
+// Classify passes the probabilities of the classes for each sample of a file of the user, in its order. The labels of
+// the file are ignored. name is that of a picture, "" for other samples. p is valid during the call. The notes say what
+// people should know of the file.
+func (c *Classifier) Classify(
+	spec data.FileSpec, see func(name string, p []float64) error,
+) (notes []data.Note, err error) {
 	spec.Trained = c.trained
 	file, err := data.OpenSamples(spec)
 	if err != nil {
 		return nil, err
 	}
+	names, done := file.Names(), 0
 	all := make([]float64, c.batch*len(c.Classes))
 	err = file.Batches(c.batch, func(b samples.Batch) error {
 		p := all[:b.Len()*len(c.Classes)]
 		c.objective.Classify(p, c.x, b)
 		for one := range slices.Chunk(p, len(c.Classes)) {
-			if err := see(one); err != nil {
+			name := ""
+			if names != nil {
+				name = names[done]
+			}
+			done++
+			if err := see(name, one); err != nil {
 				return err
 			}
 		}

@@ -26,10 +26,13 @@ func (e Explained) Write(w io.Writer) error {
 	return WriteSentences(w, e.Sentences)
 }
 
-// Urgent returns the same without notes, upon which no user needs to act.
+// brief is how many seconds a run lasts at most that need not be faster.
+const brief = 10
+
+// Urgent returns the same without the sentences upon which no user needs to act: notes, and the pace of a brief run.
 func (e Explained) Urgent() Explained {
 	return Explained{e.Summary, slices.DeleteFunc(slices.Clone(e.Sentences), func(s explain.Sentence) bool {
-		return s.Severity == explain.Note
+		return s.Severity == explain.Note || s.Pace() && e.Time < brief
 	})}
 }
 

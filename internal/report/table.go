@@ -94,7 +94,7 @@ func writeSaved(row func(name, format string, args ...any), s *record.Summary) {
 	}
 	times := whole / s.Effective
 	transfer := 8 * float64(s.BytesPerPeer.Stream) / float64(s.Rounds) / speed
-	row("saved", "%.3g times fewer bytes than at 32 bit: at 100 Mbit/s those of a round take %s and not %s",
+	row("saved", "%.3g× fewer bytes than at 32 bit; at 100 Mbit/s a round of them takes %s, not %s",
 		times, human.Seconds(transfer), human.Seconds(times*transfer))
 }
 
@@ -136,6 +136,9 @@ func method(s *record.Summary) string {
 func verdict(t record.Theta) string {
 	if t.Violations == nil {
 		return "not verified"
+	}
+	if n := *t.Violations; n == int64(t.Repaired) && n > 0 {
+		return human.Count(int(n), "message") + " recovered wrongly, all repaired"
 	}
 	return fmt.Sprintf("%s, %d repaired", human.Count(int(*t.Violations), "violation"), t.Repaired)
 }
