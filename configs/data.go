@@ -82,6 +82,11 @@ var dataRules = []rule{
 				"scale the files alike before the run")
 		}
 	}},
+	{[]string{"data.encode", "data.standardise"}, func(c *Config, wrong complain) {
+		if c.Data.Encode && !c.Data.Standardise {
+			wrong("data.encode", "a missing number becomes the mean of its column: needs data.standardise: true")
+		}
+	}},
 	{[]string{"data.labels", "data.name"}, func(c *Config, wrong complain) {
 		labels := data.ClassNames(Texts(c.Data.Labels))
 		sorted := slices.Clone(labels)

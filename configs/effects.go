@@ -60,6 +60,7 @@ var effects = slices.Concat(algorithmEffects, compressorEffects(), []effect{
 	{"data.missing", []need{samples, ofFile.or([]Name{})}},
 	{"data.untrained_classes", []need{samples, only("data.name", "file", "libsvm")}},
 	{"data.standardise", []need{samples, ofFile.or(false)}},
+	{"data.encode", []need{samples, ofFile.or(false)}},
 	{"data.partition", []need{samples}},
 	{"data.per_worker", []need{samples, only("data.partition", "labels")}},
 	{"data.alpha", []need{samples, only("data.partition", "dirichlet")}},

@@ -4,13 +4,16 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/describe"
 	"gossiptrainer/app/setup/handover"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/data"
 	"gossiptrainer/node/identity"
 )
 
@@ -21,7 +24,10 @@ type Beginning struct {
 	Overwrite Overwrite
 	Invite    Invitation // how to invite, without a file
 	Alone     bool       // write the files, and invite no machine
+	Label     string     // column of the classes in a table of the user, "" for the usual one
 	Here      bool       // set by Begin: all peers are processes of this machine
+
+	asking *asker // nil: nothing was asked so far
 }
 
 // Begin asks for the missing answers, writes run file and secret, and invites the other machines. It returns the name
@@ -49,7 +55,7 @@ func (b *Beginning) Begin(ctx context.Context) (runFile string, err error) {
 	if err := files.check(b.Overwrite); err != nil {
 		return "", fmt.Errorf("init: %w", err)
 	}
-	if err := b.checkData(&a); err != nil {
+	if err := b.checkData(ctx, &a); err != nil {
 		return "", err
 	}
 	text := a.RunFile()
@@ -104,35 +110,77 @@ func (b *Beginning) here(files paths, text string) (runFile string, err error) {
 	return files.runFile, nil
 }
 
-// checkData says what a check of the user's own data finds, and follows its advice.
-func (b *Beginning) checkData(a *answers) error {
+// checkData says what a check of the user's own data finds, and follows its advice. Where the labels name no classes,
+// it asks for the column that has them.
+func (b *Beginning) checkData(ctx context.Context, a *answers) error {
 	if !a.Own {
 		return nil
 	}
-	a.suit.batch = 1 // fits all data
-	err := tryOut(a.RunFile(), func(name string) error {
-		loaded, err := configs.Load(configs.Source{File: name})
-		if err != nil {
+	a.label = b.Label
+	check, err := b.tryData(a)
+	names := data.ColumnNames(a.Data)
+	if _, wrong := errors.AsType[*data.LabelError](err); wrong && b.Interactive && b.Label == "" && names != nil {
+		b.say("The labels of %s name no classes: %v", a.Data, err)
+		err = b.asker().ask(ctx, "Column of the classes: "+strings.Join(names, ", "), "", func(text string) (err error) {
+			if !slices.Contains(names, text) {
+				return advice.OneOf("column", text, names)
+			}
+			a.label = text
+			check, err = b.tryData(a)
 			return err
-		}
-		check, err := describe.CheckData(loaded)
-		if err != nil {
-			return err
-		}
-		for _, note := range check.Notes {
-			b.say("note: %s", note)
-		}
-		a.suit = suit{}
-		if check.Split != nil {
-			a.suit = suits(check, a.workers(), a.Rounds)
-			b.say("%s", a.suit.why)
-		}
-		return nil
-	})
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("init: %w", err)
 	}
+	for _, note := range check.Notes {
+		b.say("note: %s", note)
+	}
+	a.suit = suit{}
+	if check.Split != nil {
+		a.suit = suits(check, a.workers(), a.Rounds)
+		b.say("%s", a.suit.why)
+	}
 	return nil
+}
+
+// tryData checks the data of the answers, and again with texts as numbers where they are not numbers alone.
+func (b *Beginning) tryData(a *answers) (check *describe.DataCheck, err error) {
+	a.suit.batch = 1 // fits all data
+	try := func() error {
+		return tryOut(a.RunFile(), func(name string) error {
+			loaded, err := configs.Load(configs.Source{File: name})
+			if err == nil {
+				check, err = describe.CheckData(loaded)
+			}
+			return err
+		})
+	}
+	a.encode = false
+	if err = try(); err == nil {
+		return check, nil
+	}
+	a.encode = true
+	again := try()
+	if again == nil {
+		b.say("The table has texts or misses values: data.encode makes columns of 0 and 1 of the texts, and means of the " +
+			"missing values.")
+		return check, nil
+	}
+	if errors.Is(again, data.ErrNoText) {
+		a.encode = false
+		return nil, err
+	}
+	return nil, again
+}
+
+// asker returns the one reader of answers.
+func (b *Beginning) asker() *asker {
+	if b.asking == nil {
+		b.say("Return takes the answer in brackets; Ctrl-C leaves nothing behind.")
+		b.asking = newAsker(b.Screen)
+	}
+	return b.asking
 }
 
 // answers takes the answers from flags, and asks for the others.
@@ -149,7 +197,6 @@ func (b *Beginning) answers(ctx context.Context, p *handover.Presence) (answers,
 		}
 	}
 	hint := "give " + strings.Join(all, ", ") + "; all but --machines have a default"
-	var asking *asker
 	free := func(name string) bool { return b.Overwrite == replaceFiles || pathsOf(name).free() }
 	for _, q := range questions {
 		if _, given := b.Given[q.Flag]; given {
@@ -165,10 +212,7 @@ func (b *Beginning) answers(ctx context.Context, p *handover.Presence) (answers,
 			}
 			continue
 		}
-		if asking == nil {
-			b.say("Return takes the answer in brackets; Ctrl-C leaves nothing behind.")
-			asking = newAsker(b.Screen)
-		}
+		asking := b.asker()
 		others := p.Others()
 		if q.Flag == "machines" && others > 0 {
 			b.say("On this LAN, machines that wait in peer join or peer init: %d.", others)

@@ -25,7 +25,9 @@ type answers struct {
 	Rounds   int    // 0: as many as suit the data
 	Views    bool   // machines may come and go
 
-	suit suit // of data of the user
+	suit   suit   // of data of the user
+	label  string // column of the classes, "" for the usual one
+	encode bool   // the table has texts, or values are missing
 }
 
 // alone reports whether one machine has all workers.
@@ -258,8 +260,14 @@ func (a answers) RunFile() string {
 	if a.Own {
 		line("  name: file", "samples of your own")
 		line("  path: "+strconv.Quote(a.Data), "on this machine")
-		if a.suit.standardise {
+		if a.label != "" {
+			line("  label: "+strconv.Quote(a.label), "the column of the classes")
+		}
+		if a.suit.standardise || a.encode {
 			line("  standardise: true", "columns get mean 0 and deviation 1")
+		}
+		if a.encode {
+			line("  encode: true", "texts become columns of 0 and 1, missing numbers the mean")
 		}
 	} else {
 		line("  name: "+a.Data, "peer data list names all")

@@ -133,13 +133,13 @@ func TestARunOnOwnDataIsChecked(t *testing.T) {
 	if got := (&Invitation{Loaded: loaded}).join("TOKEN"); got != "peer join TOKEN" {
 		t.Errorf("for data that all machines know: %s", got)
 	}
-	if err := os.WriteFile("gap.csv", []byte("a,b,label\n1,2,0\n3,,1\n4,5,1\n"), 0o644); err != nil {
+	if err := os.WriteFile("gap.csv", []byte("a,b,label\n1,2,0\n3,1\n4,5,1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s, _ := screen("")
 	b := Beginning{Screen: s, Alone: true, Given: map[string]string{"machines": "2", "data": "gap.csv"}}
 	if _, err := b.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), "gap.csv") {
-		t.Errorf("data with a gap: error %v", err)
+		t.Errorf("a short row: error %v", err)
 	}
 	if err := os.WriteFile("few.csv", []byte("a,b,label\n"+strings.Repeat("1,2,0\n3,4,1\n", 5)), 0o644); err != nil {
 		t.Fatal(err)
@@ -499,6 +499,40 @@ func TestTheModelSuitsTheData(t *testing.T) {
 		if want := fmt.Sprintf("%d rounds", s.rounds); !strings.Contains(s.why, want) {
 			t.Errorf("%q does not say %s", s.why, want)
 		}
+	}
+}
+
+// A table of a spreadsheet needs no work: texts, missing values and decimal commas are read. Where the labels name no
+// classes, a person is asked for their column.
+func TestTablesOfSpreadsheetsAreTaken(t *testing.T) {
+	folder(t)
+	text := "kind;colour;size\n"
+	for i := range 60 {
+		text += fmt.Sprintf("%s;%s;%d,%d\n", []string{"x", "y"}[i%2], []string{"red", "blue", ""}[i%3], i, 1+i%9)
+	}
+	if err := os.WriteFile("own.csv", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	given := map[string]string{"name": "a", "machines": "1", "data": "own.csv", "rounds": "auto"}
+	said, err := begin(t, "sort\nkind\n", given, keepFiles)
+	for _, want := range []string{"name no classes", "Column of the classes: kind, colour, size: ", `column "sort"`,
+		"data.encode makes", "3 values and 2 classes"} {
+		if err != nil || !strings.Contains(said, want) {
+			t.Errorf("no %q in %s%v", want, said, err)
+		}
+	}
+	loaded, err := configs.Load(configs.Source{File: "a.yaml"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := loaded.Config.Data; c.Label != "kind" || !c.Encode || !c.Standardise {
+		t.Errorf("%+v", c)
+	}
+	given["name"] = "b"
+	s, _ := screen("")
+	_, err = (&Beginning{Screen: s, Given: given}).Begin(t.Context())
+	if _, ok := errors.AsType[*data.LabelError](err); !ok {
+		t.Errorf("without a terminal: error %v", err)
 	}
 }
 

@@ -50,6 +50,8 @@ func newInit(c *console) *cobra.Command {
 		cmd.Flags().String(q.Flag, "", q.Usage)
 	}
 	invite.add(cmd)
+	cmd.Flags().StringVar(&b.Label, "label", "",
+		"`column` of the classes in a table of yours (default: label, or the last)")
 	cmd.Flags().BoolVar(&b.Alone, "no-invite", false, "write the files, and invite no machine")
 	cmd.Flags().BoolVar(&force, "force", false, "replace files of this name")
 	c.addJSON(cmd)

@@ -108,9 +108,10 @@ func number(text string, missing Absence) (v float32, wide float64, reason strin
 	case err == nil || math.IsInf(wide, 0):
 		reason = hugeCell
 	case looksDecimal(text):
-		reason = fmt.Sprintf("%.30q has a decimal comma: write decimal points", text)
+		reason = fmt.Sprintf("%.30q has a decimal comma: write decimal points, or semicolons between the columns", text)
 	default:
-		reason = fmt.Sprintf("%.30q is no number: encode it as numbers, or leave the column out with data.skip", text)
+		reason = fmt.Sprintf("%.30q is no number: data.encode: true makes numbers of texts, and data.skip leaves the "+
+			"column out", text)
 	}
 	return float32(math.NaN()), math.NaN(), reason
 }

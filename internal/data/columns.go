@@ -17,6 +17,7 @@ type Columns struct {
 	Skip     []string // columns that are not read
 	Header   string   // whether the first line has names: auto, present or absent; "" = auto
 	Missing  Absence  // texts that count as missing
+	Encode   bool     // texts become columns of 0 and 1, and a missing number the mean of its column
 	NoLabel  bool     // there is no label: all columns but those to skip are features
 	trained  *Trained // nil: the columns are for a new model
 }
@@ -25,7 +26,8 @@ type Columns struct {
 type selection struct {
 	label    int // -1: none
 	features []int
-	index    []int // columns that are left out, because a program wrote its row numbers there
+	values   []string // by feature: the text of the column whose rows are 1, "" for numbers; nil: all are numbers
+	index    []int    // columns that are left out, because a program wrote its row numbers there
 }
 
 // indexNames matches the names that pandas gives to row numbers: in Parquet, and when it reads a CSV file with them.
@@ -64,7 +66,7 @@ func (c Columns) choose(names []string, n int, index []int) (selection, error) {
 		skipped = append(skipped, at)
 	}
 	for _, ref := range c.Features {
-		at, err := findColumn("data.features", ref, names, n)
+		at, value, err := featureColumn(ref, names, n)
 		switch {
 		case err != nil:
 			return s, err
@@ -72,21 +74,24 @@ func (c Columns) choose(names []string, n int, index []int) (selection, error) {
 			return s, fmt.Errorf("no column has the labels: name it with data.label")
 		case at == s.label:
 			return s, fmt.Errorf("data.features: %s is the column of the labels", ref)
-		case slices.Contains(s.features, at):
+		case s.has(at, value):
 			return s, fmt.Errorf("data.features: %s occurs twice", ref)
+		case !slices.Contains(skipped, at):
+			s.add(at, value)
 		}
-		s.features = append(s.features, at)
 	}
 	for at := range n {
 		switch isIndex := slices.Contains(index, at); {
 		case at == s.label || len(c.Features) > 0:
 		case isIndex && !slices.Contains(skipped, at):
 			s.index = append(s.index, at)
-		case !isIndex:
-			s.features = append(s.features, at)
+		case !isIndex && !slices.Contains(skipped, at):
+			s.add(at, "")
 		}
 	}
-	s.features = slices.DeleteFunc(s.features, func(at int) bool { return slices.Contains(skipped, at) })
+	if !slices.ContainsFunc(s.values, func(value string) bool { return value != "" }) {
+		s.values = nil
+	}
 	switch {
 	case slices.Contains(skipped, s.label):
 		return s, fmt.Errorf("data.skip: %s is the column of the labels", columnName(names, s.label))
@@ -94,6 +99,16 @@ func (c Columns) choose(names []string, n int, index []int) (selection, error) {
 		return s, fmt.Errorf("no column is left to learn from beside the label")
 	}
 	return s, nil
+}
+
+// has reports whether a feature is chosen.
+func (s selection) has(at int, value string) bool {
+	for k, other := range s.features {
+		if other == at && s.values[k] == value {
+			return true
+		}
+	}
+	return false
 }
 
 // labelName is the name of the label column, in any case, where the run file names none.
@@ -160,6 +175,9 @@ func (s selection) featureNames(names []string) []string {
 		chosen[k] = strconv.Itoa(at + 1)
 		if names != nil {
 			chosen[k] = names[at]
+		}
+		if value := s.valueOf(k); value != "" {
+			chosen[k] += "=" + value
 		}
 	}
 	return chosen

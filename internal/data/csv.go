@@ -5,12 +5,15 @@ package data
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"gossiptrainer/internal/human"
 )
 
 const (
@@ -30,13 +33,15 @@ type csvRows struct {
 	absent Absence
 	notes  []string // for users, about the file
 	behind string   // a note on bytes that were left at the end, known after a scan
+	means  bool     // a missing number counts as the mean of its column
+	filled int      // values that are missing and count as the mean, known after a scan
 }
 
 var _ rows = (*csvRows)(nil)
 
 // openCSV reads the first rows of a CSV file, or more where these do not show whether the first line has names.
 func openCSV(path string, c Columns) (*csvRows, error) {
-	t := &csvRows{path: path, absent: c.Missing}
+	t := &csvRows{path: path, absent: c.Missing, means: c.Encode}
 	err := withFile(path, func(cur *cursor) error {
 		r, err := t.reader(cur)
 		if err != nil {
@@ -59,6 +64,9 @@ func openCSV(path string, c Columns) (*csvRows, error) {
 		}
 		return t.begin(first, second, r, c)
 	})
+	if err == nil {
+		err = t.encode(c)
+	}
 	return t, err
 }
 
@@ -75,8 +83,8 @@ func (t *csvRows) begin(first, second []string, r *csvLines, c Columns) error {
 		first[i] = strings.TrimSpace(name)
 	}
 	first[0] = strings.TrimPrefix(first[0], "# ") // as numpy.savetxt begins a header
-	head := newHeading(first, c)
-	for fields := second; fields != nil && head.see(fields); {
+	head := newHeading(t.plainly(first), c)
+	for fields := second; fields != nil && head.see(t.plainly(fields)); {
 		var err error
 		if fields, err = r.next(); err == io.EOF {
 			fields = nil
@@ -121,13 +129,18 @@ func (t *csvRows) form() form {
 	}
 	made := t.chosen.tableForm(fmt.Sprintf("%s with %s and %s", kind, names[t.comma], head), t.names)
 	made.notes = append(made.notes, t.notes...)
+	if t.filled > 0 {
+		made.notes = append(made.notes, human.Count(t.filled, "value")+" "+human.Verb(t.filled, "is", "are")+
+			" missing: the mean of the column stands for each")
+	}
 	if t.behind != "" {
 		made.notes = append(made.notes, t.behind)
 	}
 	return made
 }
 
-func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error) error {
+// each passes the fields of all rows.
+func (t *csvRows) each(see func(i int, fields []string, r *csvLines) error) error {
 	return withFile(t.path, func(cur *cursor) error {
 		r, err := t.reader(cur)
 		if err != nil {
@@ -138,7 +151,6 @@ func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error
 				return err
 			}
 		}
-		out := record{floats: make([]float32, len(t.chosen.features)), wide: make([]float64, len(t.chosen.features))}
 		for i := 0; ; i++ {
 			fields, err := r.next()
 			if err == io.EOF {
@@ -152,25 +164,52 @@ func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error
 				return atLine(t.path, r.line(0), "row %d has %d fields, want %d as in the first line", i+1, len(fields),
 					t.width)
 			}
-			if err := t.row(&out, fields, i, r, judge); err != nil {
+			if err := see(i, fields, r); err != nil {
 				return err
-			}
-			if err := see(i, out); err != nil {
-				return &FormatError{t.path, fmt.Sprintf("row %d (line %d)", i+1, r.line(0)), err}
 			}
 		}
 	})
 }
 
-// row parses the fields of row i.
-func (t *csvRows) row(out *record, fields []string, i int, r *csvLines, judge func(*CellError) error) error {
+func (t *csvRows) scan(see func(int, record) error, judge func(*CellError) error) error {
+	p := rowParser{t: t, judge: judge, known: t.chosen.known()}
+	p.out = record{floats: make([]float32, len(t.chosen.features)), wide: make([]float64, len(t.chosen.features))}
+	err := t.each(func(i int, fields []string, r *csvLines) error {
+		if err := p.parse(fields, i, r); err != nil {
+			return err
+		}
+		if err := see(i, p.out); err != nil {
+			return &FormatError{t.path, fmt.Sprintf("row %d (line %d)", i+1, r.line(0)), err}
+		}
+		return nil
+	})
+	t.filled = p.filled
+	return err
+}
+
+// A rowParser turns the fields of rows into records.
+type rowParser struct {
+	t      *csvRows
+	judge  func(*CellError) error
+	known  map[int]map[string]bool // the texts of encoded columns
+	out    record
+	filled int    // missing values
+	mark   string // of the first number with decimals: a comma or a point
+}
+
+// parse parses the fields of row i.
+func (p *rowParser) parse(fields []string, i int, r *csvLines) error {
+	t := p.t
 	bad := func(at int, reason string) error {
-		return judge(&CellError{File: t.path, Row: i + 1, Line: r.line(at), Column: columnName(t.names, at),
-			Missing: reason == missingCell || reason == noLabel, Reason: reason})
+		e := &CellError{File: t.path, Row: i + 1, Line: r.line(at), Column: columnName(t.names, at),
+			Missing: reason == missingCell || reason == noLabel, Reason: reason}
+		if reason == missingCell {
+			e.Reason += "; data.encode: true takes the mean of the column"
+		}
+		return p.judge(e)
 	}
 	for k, at := range t.chosen.features {
-		var reason string
-		if out.floats[k], out.wide[k], reason = number(fields[at], t.absent); reason != "" {
+		if reason := p.cell(k, at, fields[at]); reason != "" {
 			if err := bad(at, reason); err != nil {
 				return err
 			}
@@ -179,10 +218,43 @@ func (t *csvRows) row(out *record, fields []string, i int, r *csvLines, judge fu
 	if t.chosen.label < 0 {
 		return nil
 	}
-	if out.label = t.absent.labelOf(fields[t.chosen.label]); out.label == "" {
+	if p.out.label = t.absent.labelOf(t.plain(fields[t.chosen.label])); p.out.label == "" {
 		return bad(t.chosen.label, noLabel)
 	}
 	return nil
+}
+
+// cell parses the text of feature k in column at, and returns the mistake in it, "" for none.
+func (p *rowParser) cell(k, at int, text string) (reason string) {
+	if value := p.t.chosen.valueOf(k); value != "" {
+		text = strings.TrimSpace(text)
+		p.out.floats[k], p.out.wide[k] = 0, 0
+		if text == value {
+			p.out.floats[k], p.out.wide[k] = 1, 1
+		} else if known := p.known[at]; !known[text] && !p.t.absent.value(text) {
+			return fmt.Sprintf("%.30q is none of the texts that the column had: %s", text, several(sortedKeys(known)))
+		}
+		return ""
+	}
+	plain := p.t.plain(text)
+	p.out.floats[k], p.out.wide[k], reason = number(plain, p.t.absent)
+	switch {
+	case reason == missingCell && p.t.means:
+		p.filled++
+		return ""
+	case reason != "":
+		return reason
+	case p.t.comma == ',' || !strings.ContainsAny(text, ",."):
+		return ""
+	}
+	mark := "."
+	if plain != text {
+		mark = ","
+	}
+	if p.mark = cmp.Or(p.mark, mark); p.mark != mark {
+		return fmt.Sprintf("%.30q: the file has decimal commas and decimal points: write one of them", text)
+	}
+	return ""
 }
 
 // csvLines reads records with a bound on their length.

@@ -74,13 +74,17 @@ func (r *fileReader) standardise() error {
 	sums, fine := make([]running, channels), make([]running, channels)
 	err := r.visit(trainPart, func(_ int, rec record) error {
 		for k, v := range rec.floats {
-			sums[k%channels].add(float64(v))
+			if v == v {
+				sums[k%channels].add(float64(v))
+			}
 		}
 		if rec.floats == nil && rec.bytes == nil {
 			addSparse(sums, rec.sparse)
 		}
 		for k, v := range rec.wide {
-			fine[k%channels].add(v)
+			if v == v {
+				fine[k%channels].add(v)
+			}
 		}
 		for k, v := range rec.bytes {
 			sums[k%channels].add(float64(v) / 255)

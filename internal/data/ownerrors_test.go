@@ -57,7 +57,14 @@ func TestMistakesInFilesAreRefused(t *testing.T) {
 		{"no label", "a.csv", []byte("1,0\n2,?\n"), Columns{}, "row 2 (line 2), column 2: the label is missing"},
 		{"text", "a.csv", []byte("a,b\n1,0\nBerlin,1\n"), Columns{},
 			`row 2 (line 3), column 1 (a): "Berlin" is no number`},
-		{"decimal comma", "a.csv", []byte("a;b\n1,5;0\n"), Columns{}, `"1,5" has a decimal comma`},
+		{"decimal comma", "a.csv", []byte("a,b\n\"1,5\",0\n"), Columns{}, `"1,5" has a decimal comma`},
+		{"two decimal marks", "a.csv", []byte("a;b\n1,5;0\n1.5;1\n"), Columns{},
+			`row 2 (line 3), column 1 (a): "1.5": the file has decimal commas and decimal points`},
+		{"thousands", "a.csv", []byte("a;b\n1.234,5;0\n"), Columns{}, `"1.234,5" is no number`},
+		{"mistake in an encoded file", "a.csv", []byte("a,b\n1,x\n2,y\n1O,x\n"), Columns{Encode: true}, `"1O" is no number`},
+		{"texts without a name", "a.csv", []byte("1,red,0\n2,blue,1\n"), Columns{Encode: true},
+			"column 2 has texts, and data.encode names columns after them: give it a name"},
+		{"encoded array", "a.npy", x, Columns{Encode: true}, "data.encode is for CSV files: this is NumPy array"},
 		{"quoted lines", "a.csv", []byte("a,b\n1,\"x\ny\"\nz,q\n"), Columns{},
 			`row 2 (line 4), column 1 (a): "z" is no number`},
 		{"short row", "a.csv", []byte("1,2\n1\n"), Columns{}, "line 2: row 2 has 1 fields, want 2"},
@@ -263,9 +270,10 @@ func TestASurveyCountsComplaints(t *testing.T) {
 		said = append(said, c.String())
 	}
 	want := []string{
-		`row 1 (line 2), column 2 (b), the first of 60 such values in the column: "red" is no number: encode it as ` +
-			"numbers, or leave the column out with data.skip",
-		"row 2 (line 3), column 1 (a), the first of 30 such values in the column: " + missingCell,
+		`row 1 (line 2), column 2 (b), the first of 60 such values in the column: "red" is no number: data.encode: ` +
+			"true makes numbers of texts, and data.skip leaves the column out",
+		"row 2 (line 3), column 1 (a), the first of 30 such values in the column: " + missingCell +
+			"; data.encode: true takes the mean of the column",
 		"row 61 (line 62), column 2 (b): " + hugeCell,
 	}
 	if !slices.Equal(said, want) || all[0].Missing != 30 || all[0].Wrong != 61 {

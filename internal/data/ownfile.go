@@ -102,7 +102,11 @@ func (s *userSet) open() error {
 	if test == "" {
 		return nil
 	}
-	held, err := openRows(test, s.spec.Columns, testPart)
+	columns := s.spec.Columns
+	if t, ok := train.(*csvRows); ok && t.chosen.values != nil { // the texts to test on are those to train on
+		columns.Features, columns.Skip = t.form().columns, nil
+	}
+	held, err := openRows(test, columns, testPart)
 	s.files = append(s.files, held)
 	return err
 }
@@ -202,6 +206,23 @@ func (s *userSet) scan() error {
 	return nil
 }
 
+// A LabelError says that labels name no classes: another column may have the classes.
+type LabelError struct{ error }
+
+func labelErrorf(format string, args ...any) error { return &LabelError{fmt.Errorf(format, args...)} }
+
+// ColumnNames returns the names of the columns of a CSV file, nil without names and for other files.
+func ColumnNames(path string) []string {
+	if f, err := sniff(path); err != nil || f.name != formatCSV {
+		return nil
+	}
+	t, err := openCSV(path, Columns{})
+	if err != nil {
+		return nil
+	}
+	return t.names
+}
+
 // label returns the position of a label in the tally of a file.
 func (s *userSet) label(file int, text string) (uint16, error) {
 	t := &s.tallies[file]
@@ -216,11 +237,11 @@ func (s *userSet) label(file int, text string) (uint16, error) {
 		short = text
 	}
 	if v, err := strconv.ParseFloat(text, 64); err == nil && v != math.Trunc(v) && !s.spec.AnyNumber {
-		return 0, fmt.Errorf("label %s is no whole number: models classify and learn no regression targets; "+
+		return 0, labelErrorf("label %s is no whole number: models classify and learn no regression targets; "+
 			"name the column of the classes with data.label, or round its values", text)
 	}
 	if s.forms[strings.Clone(short)] = true; len(s.forms) > libsvmClasses || len(t.texts) > math.MaxUint16 {
-		return 0, fmt.Errorf("label %.40q: more than %d different labels: models classify and learn no regression "+
+		return 0, labelErrorf("label %.40q: more than %d different labels: models classify and learn no regression "+
 			"targets; name the column of the classes with data.label", text, libsvmClasses)
 	}
 	return uint16(t.add(text)), nil

@@ -29,6 +29,9 @@ func (n Normalization) table() []float32 {
 
 // number returns a number of a table as models see it, which a file has with 64 bits.
 func (n *Normalization) number(c int, v float32, wide float64) float32 {
+	if v != v { // missing: the mean
+		return 0
+	}
 	if !n.fine(c) {
 		wide = float64(v)
 	}

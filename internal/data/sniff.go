@@ -193,6 +193,9 @@ func isProse(path string, head []byte) bool {
 	return true
 }
 
+// ErrNoText says that a file has no texts that could be encoded.
+var ErrNoText = errors.New("data.encode is for CSV files")
+
 // openRows opens a user's file of any format.
 func openRows(path string, c Columns, p part) (rows, error) {
 	f, err := sniff(path)
@@ -201,6 +204,8 @@ func openRows(path string, c Columns, p part) (rows, error) {
 		return nil, err
 	case f.name != formatCSV && c.Header != "" && c.Header != "auto":
 		return nil, atFile(path, "data.header is for CSV files: this is %s", f.name)
+	case f.name != formatCSV && c.Encode:
+		return nil, atFile(path, "%w: this is %s", ErrNoText, f.name)
 	case f.array != nil:
 		return openArray(path, c, f.array)
 	}

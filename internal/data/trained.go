@@ -58,7 +58,11 @@ func (t *Trained) choose(c Columns, names []string) (Columns, error) {
 	}
 	var missing []string
 	for _, name := range t.Columns {
-		switch at := slices.Index(names, name); {
+		at := slices.Index(names, name)
+		if of, _, ok := encoded(name, names); at < 0 && ok {
+			at, name = of, names[of]
+		}
+		switch {
 		case at < 0:
 			missing = append(missing, name)
 		case slices.Contains(names[at+1:], name):

@@ -188,7 +188,7 @@ func FileSpec(d configs.Data) data.FileSpec {
 	return data.FileSpec{
 		Path: d.Path, Test: d.Test, TestShare: d.TestShare,
 		Columns: data.Columns{Label: string(d.Label), Features: configs.Texts(d.Features), Skip: configs.Texts(d.Skip),
-			Header: d.Header, Missing: missing(d)},
+			Header: d.Header, Missing: missing(d), Encode: d.Encode},
 		Standardise: d.Standardise, Indices: d.Indices, Features: d.Dimension,
 		Classes: data.ClassNames(configs.Texts(d.Labels)),
 	}
