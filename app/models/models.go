@@ -35,8 +35,8 @@ const AboutEvaluate = `print loss and accuracy of a model file on test rows
 
 MODEL is a safetensors file, of a run or of another program: docs/models.md has the names
 and shapes. It may also be a checkpoint of a worker. Model and data are those of the run
-file FILE. Without it they are those that the metadata of MODEL name, or, for a checkpoint,
-the run.yaml of its run folder. The score is that of their test split. With --data and a file
+file FILE. Without it they are those that the metadata of MODEL name or, for a checkpoint
+and a run on a file of yours, the run.yaml of its run folder. The score is that of their test split. With --data and a file
 of your own it is that of all its rows, unless --set names data.test or data.test_share.
 
 A table has the accuracy of each class and its most frequent wrong prediction. --output draws
@@ -166,8 +166,10 @@ func (r Request) byClass(done *Score, names []string, counts [][]int) error {
 
 // run assembles the run that evaluates a file.
 func (r Request) run(head train.Saved) (*experiment.Run, error) {
-	if head.Flat && r.RunFile == "" {
+	if r.RunFile == "" && head.Flat {
 		r.RunFile = around(r.Model)
+	} else if r.RunFile == "" && r.needsFile(head) {
+		r.RunFile = beside(r.Model)
 	}
 	trained, err := r.trained(head)
 	if err != nil {
@@ -218,11 +220,23 @@ func (r Request) trained(head train.Saved) (*data.Trained, error) {
 
 // around returns the run file of the run folder in which the state of a checkpoint lies, "" without one.
 func around(state string) string {
-	file := filepath.Join(filepath.Dir(state), "..", "..", "..", runfolder.RunFile)
+	return beside(filepath.Join(filepath.Dir(state), "..", "..", "..", "state"))
+}
+
+// beside returns the run file of the run folder in which a model file lies, "" without one.
+func beside(model string) string {
+	file := filepath.Join(filepath.Dir(model), runfolder.RunFile)
 	if safefile.Check(file) != nil {
 		return ""
 	}
 	return file
+}
+
+// needsFile reports whether a model was trained on a file of the user, which neither its metadata nor the request name.
+func (r Request) needsFile(head train.Saved) bool {
+	var said struct{ Name string }
+	_ = json.Unmarshal([]byte(head.Metadata[experiment.MetaData]), &said) // other texts name nothing
+	return said.Name == ownFile && r.Data == "" && !r.sets("data", "data.name", "data.path")
 }
 
 // ofScript reports whether a script trained the model, and the request names no other one.

@@ -132,6 +132,14 @@ func TestOwnDataAreNamedAgain(t *testing.T) {
 		!strings.Contains(err.Error(), "no path of its data") {
 		t.Errorf("without a path: error %v", err)
 	}
+	run := fmt.Sprintf("name: own\nmodel: {name: logistic}\ntrain: {batch: 4}\ntopology: {size: 2}\n"+
+		"data: {name: file, path: %q, test_share: 0.3}\n", table)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "run.yaml"), []byte(run), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Evaluate(Request{Model: path}, unseen); err != nil || got.Samples != 30 {
+		t.Errorf("with the run file beside it: %+v, error %v", got, err)
+	}
 }
 
 func TestNamesAndShapesTellTheModel(t *testing.T) {

@@ -24,7 +24,7 @@ func (s *Session) Next() (all []Step) {
 	switch {
 	case s.Mode == "sim" || cfg.External() || !cfg.LearnsFromData():
 	case lan && cfg.Data.Partition == "local": // no machine has the test rows of all
-	case cfg.Data.Own():
+	case cfg.Data.Own() && cfg.Data.Name != "file": // the folder of the data is in the run file alone
 		file := filepath.Join(s.Folder.Dir, runfolder.RunFile)
 		all = append(all, Step{advice.Command("peer", "evaluate", model, file, "-o", picture),
 			"its accuracy by class, and a picture"})

@@ -255,7 +255,7 @@ func TestNextStepsAreThoseThatWork(t *testing.T) {
 		{"run", images, []string{"peer average D/peer-*.safetensors -o D/model.safetensors",
 			"peer evaluate D/model.safetensors -o small-classes.png"}},
 		{"run", own, []string{"peer average D/peer-*.safetensors -o D/model.safetensors",
-			"peer evaluate D/model.safetensors D/run.yaml -o small-classes.png",
+			"peer evaluate D/model.safetensors -o small-classes.png",
 			"peer predict D/model.safetensors " + table + " -o classes.csv"}},
 		{"run", append(own, "data.partition=local"), []string{"peer average D/peer-*.safetensors -o D/model.safetensors",
 			"peer predict D/model.safetensors " + table + " -o classes.csv"}},
