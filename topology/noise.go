@@ -1,7 +1,7 @@
 package topology
 
-// The effect of rounding on the distance of neighbours depends on the spectrum alone. See docs/slack.md for the
-// derivation of both functions.
+// The effect of rounding on the distance of neighbours depends on the spectrum alone.
+// See docs/design/2026-11-slack.md for the derivation of both functions.
 
 // Noise returns A(γ), by which mixing with γW + (1−γ)I amplifies rounding errors. The stationary mean square difference
 // of neighbours is A(γ) times the mean square difference of their errors. With μ = 1 − λ over the eigenvalues λ of W,

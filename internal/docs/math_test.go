@@ -115,11 +115,11 @@ func TestSumsOfD2AreThoseOfTheTable(t *testing.T) {
 }
 
 func TestRandomNumbersAreThoseOfTheTable(t *testing.T) {
-	key, rows := rng.At(1, 3), table(t, "math.md", "| i | raw | u |")
+	key, rows := rng.At(1, 3), table(t, "format/random.md", "| i | raw | u |")
 	for i, row := range rows {
 		c := uint32(i)
 		if want := []string{fmt.Sprint(c), fmt.Sprint(key.Raw(c)), fmt.Sprint(key.Uniform(c))}; !slices.Equal(row, want) {
-			t.Errorf("math.md has %v, computed is %v", row, want)
+			t.Errorf("format/random.md has %v, computed is %v", row, want)
 		}
 	}
 	equal(t, "numbers in the table", len(rows), 4)

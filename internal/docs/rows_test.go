@@ -18,9 +18,9 @@ var update = flag.Bool("update", false, "write the tables of algorithms and comp
 // writes them.
 func TestTablesAreTheRows(t *testing.T) {
 	for _, made := range []struct{ name, head, table string }{
-		{"math.md", "| name | algorithm |", algorithmTable()},
-		{"choosing.md", "| algorithm | `algorithm.name` |", choiceTable()},
-		{"math.md", "| name | C(z), per bucket |", compressorTable()},
+		{"reference/algorithms.md", "| name | algorithm |", algorithmTable()},
+		{"reference/algorithms.md", "| algorithm | `algorithm.name` |", choiceTable()},
+		{"reference/algorithms.md", "| name | C(z), per bucket |", compressorTable()},
 		{"format/payloads.md", "| name | header of a bucket |", bucketTable()},
 		{"format/payloads.md", "| name | payload |", plainTable()},
 	} {
@@ -67,7 +67,7 @@ func TestPagesStayShort(t *testing.T) {
 }
 
 // mostWords bounds the words of README and of the pages in docs, tables and blocks with them. It may only shrink.
-const mostWords = 51_000
+const mostWords = 45_400
 
 func TestPagesHaveFewWords(t *testing.T) {
 	pages, err := filepath.Glob(root + "docs/*.md")

@@ -12,7 +12,8 @@ import (
 
 const (
 	// safeNoise is the share of theta, as a root mean square, that differences between neighbours may have from
-	// rounding alone. Runs diverge above about 0.32 (docs/slack.md); with much less than 0.2 they mix too slowly.
+	// rounding alone. Runs diverge above about 0.32; with much less than 0.2 they mix too slowly. See
+	// docs/design/2026-11-slack.md.
 	safeNoise = 0.2
 	// autoShare bounds the slack of an algorithm that needs one, as a share of the slack at which an error never dies
 	// out.

@@ -122,7 +122,7 @@ var compressors = []Compressor{
 		Name: "orq",
 		Text: CompressorText{
 			Paper: "Xu, Huo and Huang, 2019",
-			Value: "stochastic on [levels](#orq) of the bucket", Unbiased: "yes", Contraction: "if scaled",
+			Value: "stochastic on [levels](../math.md#orq) of the bucket", Unbiased: "yes", Contraction: "if scaled",
 			Header: "the s levels, ascending", Levels: "s", Payload: "number of the level",
 		},
 		Takes: []string{"levels", "bucket", "clip"},
@@ -159,7 +159,7 @@ var compressors = []Compressor{
 		Name: "bingrad_pb",
 		Text: CompressorText{
 			Paper: "Xu, Huo and Huang, 2019",
-			Value: "[±b1](#bingrad)", Unbiased: "partly", Contraction: `ω ≥ 2\|z\|₁²/(3m\|z\|₂²)`,
+			Value: "[±b1](../math.md#bingrad)", Unbiased: "partly", Contraction: `ω ≥ 2\|z\|₁²/(3m\|z\|₂²)`,
 			Header: "b1", Levels: "2", Payload: "1 for +b1",
 		},
 		Takes: []string{"bucket", "clip"},
@@ -171,7 +171,7 @@ var compressors = []Compressor{
 		Name: "bingrad_b",
 		Text: CompressorText{
 			Paper: "Xu, Huo and Huang, 2019",
-			Value: "[the mean of either side](#bingrad)", Unbiased: "no", Contraction: "yes",
+			Value: "[the mean of either side](../math.md#bingrad)", Unbiased: "no", Contraction: "yes",
 			Header: "lower mean, upper mean", Levels: "2", Payload: "1 for the upper mean",
 		},
 		Takes: []string{"rule", "bucket", "clip"},
@@ -233,7 +233,7 @@ func adaptive(fit quant.Fit) Compressor {
 		Name: fit.String(),
 		Text: CompressorText{
 			Paper: "Faghri et al., NeurIPS 2020",
-			Value: "the same with a [fitted table](#alq-and-amq)", Unbiased: "yes", Contraction: "if scaled",
+			Value: "the same with a [fitted table](../math.md#alq-and-amq)", Unbiased: "yes", Contraction: "if scaled",
 			Header: "norm", Levels: counted, Payload: "as for `levels`; a [table](#tables-that-travel) follows",
 		},
 		Takes: takes, Bits: Range{2, 8}, Check: checkLevels,

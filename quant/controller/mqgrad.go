@@ -48,7 +48,7 @@ type Settings struct {
 }
 
 // PaperSettings returns the settings of the paper for low to high bits, with the discount that
-// docs/math.md#readings-of-the-papers explains.
+// docs/papers/readings.md explains.
 func PaperSettings(low, high int) Settings {
 	return Settings{T: 5, Alpha: 0.01, Epsilon: 0.1, Eta: 0.1, Reward: 300, Discount: 0.9, Low: low, High: high,
 		Start: low}

@@ -34,8 +34,8 @@ func document(lines []row) string {
 	return fmt.Sprintf(`# What the defaults reach
 
 Eight workers on a ring train the preset %s in the simulator, once with each algorithm, each codec or compressor, and 1,
-2, 4 and 8 bits. `+"`topology.slack` and `algorithm.gamma` are `auto`"+` (see [slack](../slack.md)); all other settings
-have their defaults. `+"`go run ./studies/defaults -o docs/results/defaults.md`"+` makes this file.
+2, 4 and 8 bits. `+"`topology.slack` and `algorithm.gamma` are `auto`"+` (see [slack](../design/2026-11-slack.md)); all
+other settings have their defaults. `+"`go run ./studies/defaults -o docs/results/defaults.md`"+` makes this file.
 
 %s
 * A number is the accuracy in percent, the mean of the replicas. A run that learns nothing counts as diverged.

@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The multipliers of package rng, see docs/math.md#the-generator.
+// The multipliers of package rng, see docs/format/random.md#the-generator.
 const (
 	golden = 0x9E3779B1
 	second = 0x7FEB352D
