@@ -35,9 +35,10 @@ const AboutEvaluate = `print loss and accuracy of a model file on test rows
 
 MODEL is a safetensors file, of a run or of another program: docs/models.md has the names
 and shapes. It may also be a checkpoint of a worker. Model and data are those of the run
-file FILE. Without it they are those that the metadata of MODEL name or, for a checkpoint
-and a run on a file of yours, the run.yaml of its run folder. The score is that of their test split. With --data and a file
-of your own it is that of all its rows, unless --set names data.test or data.test_share.
+file FILE. Without it they are those that the metadata of MODEL name. For a checkpoint, and
+a run on a file of yours, the run.yaml of the run folder names them. The score is that of
+their test split. With --data and a file of your own it is that of all its rows, unless
+--set names data.test or data.test_share.
 
 A table has the accuracy of each class and its most frequent wrong prediction. --output draws
 the confusion matrix: the rows of each class by the predicted class.`
