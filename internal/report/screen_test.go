@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// The curves of peer dash have the colours of the figures, in shades for light and dark screens: the i-th line of a
-// report and the i-th curve of the page look alike. Readers who cannot see red or green tell them apart, and each stands
-// out from what is behind it (WCAG 2.2, criterion 1.4.11: a ratio of 3).
+// The curves of peer dash have the colours of the figures, in shades for light and dark screens. Readers who cannot see
+// red or green tell them apart. Each has three times the luminance of its ground, or a third, as the Web Content
+// Accessibility Guidelines want of graphics, or more.
 func TestThePageHasTheColoursOfFigures(t *testing.T) {
 	text, err := os.ReadFile("../../web/src/app.css")
 	if err != nil {
