@@ -49,8 +49,8 @@ type Screen struct {
 // say writes one message to the user.
 func (s Screen) say(format string, args ...any) { fmt.Fprintf(s.Talk, format+"\n", args...) }
 
-// heard is what a session keeps of steps and scores.
-type heard struct {
+// latest is what a session keeps of steps and scores.
+type latest struct {
 	last   []record.Step // of the members at the end; nil: those that told has
 	parts  record.PartsSum
 	scores []record.Score
@@ -69,7 +69,7 @@ type Session struct {
 	began   time.Time
 
 	mu sync.Mutex
-	heard
+	latest
 	edges   []record.Event
 	missed  []missed
 	watch   record.Watch
@@ -96,7 +96,7 @@ func Start(ctx context.Context, run *experiment.Run, o Options) (*Session, error
 		return nil, err
 	}
 	s := &Session{
-		Options: o, Run: run, began: time.Now(), heard: heard{told: explain.NewRecord(runfolder.Facts(run.Config()))},
+		Options: o, Run: run, began: time.Now(), latest: latest{told: explain.NewRecord(runfolder.Facts(run.Config()))},
 		watch: record.Watch{Dim: run.Dim(), Levels: run.Modulo().Fixed()},
 	}
 	switch {

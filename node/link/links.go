@@ -336,7 +336,7 @@ func (l *Links) Bytes() (sent, received record.Bytes) {
 		received.Add(e.received.Bytes())
 	}
 	wire := l.s.Host.Total()
-	sent.Wire, received.Wire = wire.Out, wire.In
+	sent.Wire, received.Wire = wire.Sent, wire.Received
 	return sent, received
 }
 

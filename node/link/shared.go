@@ -84,7 +84,7 @@ func (c *traffic) count(h wire.Header, payload, streamed int) {
 func (n *neighbour) carried() Bytes {
 	below := n.Host.Carried(n.id)
 	b := Bytes{Peer: n.rank, Sent: n.sent.Bytes(), Received: n.received.Bytes()}
-	b.Sent.Wire, b.Received.Wire = below.Out, below.In
+	b.Sent.Wire, b.Received.Wire = below.Sent, below.Received
 	return b
 }
 

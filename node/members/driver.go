@@ -425,7 +425,7 @@ func (s *Seat) Vitals() Vitals { return s.vitals.read() }
 // publish notes the vitals.
 func (s *Seat) publish() {
 	now := Vitals{Rounds: s.m.Rounds(), Waits: s.m.Lacks(), Silent: s.silent(),
-		Received: s.o.Host.Total().In,
+		Received: s.o.Host.Total().Received,
 		Joins:    slices.Clone(council.Waiting(s.m.Council()))}
 	if c := s.m.Council(); !c.Leads() && !c.Waits() { // others have no reason to write to this member
 		now.Silent = slices.DeleteFunc(now.Silent, func(of id) bool { return !slices.Contains(now.Waits, of) })
@@ -457,7 +457,7 @@ func (s *Seat) leaving(log *views.Log) (all []id) {
 // Sent returns the bytes that this process has sent, and its messages. Payload and Stream are those of frames.
 func (s *Seat) Sent() (record.Bytes, record.Messages) {
 	sent := s.office.sent.Bytes()
-	sent.Wire = s.o.Host.Total().Out
+	sent.Wire = s.o.Host.Total().Sent
 	return sent, s.office.sent.Messages()
 }
 

@@ -19,13 +19,13 @@ import (
 // Wire counts bytes on the wire: encrypted, with handshakes and telemetry, without headers of TCP
 // and IP.
 type Wire struct {
-	Out, In int64
+	Sent, Received int64
 }
 
 // A tally is a Wire that goroutines may update and read at once.
 type tally struct{ out, in atomic.Int64 }
 
-func (t *tally) read() Wire { return Wire{Out: t.out.Load(), In: t.in.Load()} }
+func (t *tally) read() Wire { return Wire{Sent: t.out.Load(), Received: t.in.Load()} }
 
 // traffic counts the bytes that one host sends and receives. Over TCP it counts by peer; over QUIC, whose
 // connections share one socket, it counts UDP payloads in total.
@@ -268,8 +268,8 @@ func (c *countedConn) belongsTo(id peer.ID) {
 	to := c.traffic.peer(id)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	to.out.Add(c.own.Out)
-	to.in.Add(c.own.In)
+	to.out.Add(c.own.Sent)
+	to.in.Add(c.own.Received)
 	c.peer, c.of = to, id
 }
 
@@ -279,8 +279,8 @@ func (c *countedConn) add(out, in int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.peer == nil {
-		c.own.Out += out
-		c.own.In += in
+		c.own.Sent += out
+		c.own.Received += in
 		return
 	}
 	c.peer.out.Add(out)

@@ -21,7 +21,7 @@ func TestCountsOfStrangersEndWithTheirConnections(t *testing.T) {
 		defer host.bytes.mu.Unlock()
 		return len(host.bytes.peers) == 1 && host.bytes.peers[member.ID()] != nil
 	})
-	if got := host.Carried(member.ID()); got.In == 0 || got.Out == 0 {
+	if got := host.Carried(member.ID()); got.Received == 0 || got.Sent == 0 {
 		t.Errorf("a member's bytes are %+v", got)
 	}
 }

@@ -80,7 +80,7 @@ func (s *Service) pursue(ctx context.Context, rank topology.Rank, try func() (me
 func (s *Service) gone(rank topology.Rank, since time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.met[rank] || s.Host.Carried(s.members.Load().IDs[rank]).In > 0
+	known := s.met[rank] || s.Host.Carried(s.members.Load().IDs[rank]).Received > 0
 	if !known || since < lostAfter && !s.absent[rank] {
 		return false
 	}
