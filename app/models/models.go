@@ -236,7 +236,7 @@ func beside(model string) string {
 // needsFile reports whether a model was trained on a file of the user, which neither its metadata nor the request name.
 func (r Request) needsFile(head train.Saved) bool {
 	var said struct{ Name string }
-	_ = json.Unmarshal([]byte(head.Metadata[experiment.MetaData]), &said) // other texts name nothing
+	_ = json.Unmarshal([]byte(head.Metadata[modelfile.MetaData]), &said) // other texts name nothing
 	return said.Name == ownFile && r.Data == "" && !r.sets("data", "data.name", "data.path")
 }
 
