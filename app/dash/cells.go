@@ -6,21 +6,21 @@ import (
 
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/cells"
 )
 
 // A comparison is the cells of a comparison as they fill.
 type comparison struct {
-	Name     string           `json:"name"`
-	Mode     string           `json:"mode"` // sim or lab
-	Labels   []string         `json:"labels"`
-	Networks []report.Network `json:"networks"`
-	Seeds    []uint64         `json:"seeds"`
-	Done     int              `json:"done"`
-	Of       int              `json:"of"`
-	Cells    []cell           `json:"cells"`
-	Target   string           `json:"target"` // of the times; "": the comparison has none
-	Times    []attained       `json:"times"`  // by network, then by label
+	Name     string          `json:"name"`
+	Mode     string          `json:"mode"` // sim or lab
+	Labels   []string        `json:"labels"`
+	Networks []cells.Network `json:"networks"`
+	Seeds    []uint64        `json:"seeds"`
+	Done     int             `json:"done"`
+	Of       int             `json:"of"`
+	Cells    []cell          `json:"cells"`
+	Target   string          `json:"target"` // of the times; "": the comparison has none
+	Times    []attained      `json:"times"`  // by network, then by label
 }
 
 // An attained time is when the finished cells of a label on a network reached the target, as a report writes it.
@@ -57,13 +57,13 @@ type cell struct {
 // compared reads the comparison in a folder, whose runs are known. It is nil before the comparison has written its
 // cells.
 func compared(dir string, known map[string]*listed) *comparison {
-	file, err := report.ReadComparison(dir)
+	file, err := cells.Read(dir)
 	if err != nil {
 		return nil
 	}
 	c := &comparison{Name: file.Name, Mode: file.Mode, Labels: file.Labels, Networks: file.Networks, Seeds: file.Seeds,
 		Cells: []cell{}, Times: []attained{}}
-	done := map[string]report.Cell{}
+	done := map[string]cells.Cell{}
 	for _, cell := range file.Cells {
 		done[configs.Cell{Label: cell.Label, Network: cell.Network, Seed: cell.Seed}.ID()] = cell
 	}
@@ -92,7 +92,7 @@ func compared(dir string, known map[string]*listed) *comparison {
 }
 
 // time takes the times to the first target of a comparison.
-func (c *comparison) time(file *report.Comparison) {
+func (c *comparison) time(file *cells.Comparison) {
 	targets := file.Targets.List()
 	if len(targets) == 0 {
 		return
@@ -100,18 +100,18 @@ func (c *comparison) time(file *report.Comparison) {
 	c.Target = targets[0].String()
 	for _, network := range file.Networks {
 		for _, label := range file.Labels {
-			over := slices.DeleteFunc(slices.Clone(file.Cells), func(cell report.Cell) bool {
+			over := slices.DeleteFunc(slices.Clone(file.Cells), func(cell cells.Cell) bool {
 				return cell.Label != label || cell.Network != network.Name
 			})
 			if len(over) > 0 {
-				c.Times = append(c.Times, attained{label, network.Name, report.TimeTo(over, targets[0])})
+				c.Times = append(c.Times, attained{label, network.Name, cells.TimeTo(over, targets[0])})
 			}
 		}
 	}
 }
 
 // runOf returns the run of a cell: the one that it names, or the newest of its folder. It is nil if there is none.
-func runOf(id, dir string, done report.Cell, known map[string]*listed) (found *listed) {
+func runOf(id, dir string, done cells.Cell, known map[string]*listed) (found *listed) {
 	for _, one := range known {
 		switch {
 		case done.Folder != "" && filepath.Clean(one.place.Dir) == filepath.Join(dir, done.Folder):
@@ -146,7 +146,7 @@ func (c *cell) run(one *listed) {
 }
 
 // end takes the result of the cell.
-func (c *cell) end(cell report.Cell) {
+func (c *cell) end(cell cells.Cell) {
 	c.State, c.Error = string(cell.Status), cell.Error
 	if s := cell.Summary; s != nil {
 		c.Rounds, c.Time, c.Bytes = s.Rounds, figureOf(s.Time), figure(s.BytesPerPeer.Wire)

@@ -12,9 +12,9 @@ import (
 
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/status"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/explain"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/node"
 )
 
@@ -170,26 +170,26 @@ func TestTheContractOfRuns(t *testing.T) {
 
 func TestTheContractOfAComparison(t *testing.T) {
 	dir := t.TempDir()
-	cells := filepath.Join(dir, report.CellsFolder)
-	done := newFolder(t, filepath.Join(cells, "d-psgd.fast.1"), "run")
+	folder := filepath.Join(dir, cells.CellsFolder)
+	done := newFolder(t, filepath.Join(folder, "d-psgd.fast.1"), "run")
 	done.add(roundOf(4, 100)...)
-	going := newFolder(t, filepath.Join(cells, "moniqua-8b.fast.1"), tulip)
+	going := newFolder(t, filepath.Join(folder, "moniqua-8b.fast.1"), tulip)
 	going.add(roundOf(4, 30)...)
 	defer going.lock()()
 	loss, mean := 0.5, 0.75
-	text, err := json.Marshal(report.Comparison{
+	text, err := json.Marshal(cells.Comparison{
 		Name: "tulips", Mode: "sim", Targets: record.Targets{Loss: 0.4},
 		Labels: []string{"D-PSGD", "Moniqua 8b"}, Seeds: []uint64{1, 2},
-		Fewer: map[string]int{"Moniqua 8b": 1}, Networks: []report.Network{{Name: "fast", Rate: 1e9}},
-		Cells: []report.Cell{
-			{Label: "D-PSGD", Network: "fast", Seed: 1, Status: report.CellDone,
-				Folder:  filepath.Join(report.CellsFolder, "d-psgd.fast.1", "run"),
+		Fewer: map[string]int{"Moniqua 8b": 1}, Networks: []cells.Network{{Name: "fast", Rate: 1e9}},
+		Cells: []cells.Cell{
+			{Label: "D-PSGD", Network: "fast", Seed: 1, Status: cells.Done,
+				Folder:  filepath.Join(cells.CellsFolder, "d-psgd.fast.1", "run"),
 				ToLoss:  &record.Reached{Time: 2.5, Seen: 2.5}, // in the first record that can tell
 				Summary: &record.Summary{Rounds: 100, Time: 10, Loss: &loss, Accuracy: record.Accuracy{Mean: &mean}}},
-			{Label: "D-PSGD", Network: "fast", Seed: 2, Status: report.CellDiverged, Error: "the loss is not finite"},
+			{Label: "D-PSGD", Network: "fast", Seed: 2, Status: cells.Diverged, Error: "the loss is not finite"},
 		}})
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, report.ComparisonFile), text, 0o666)
+		err = os.WriteFile(filepath.Join(dir, cells.ComparisonFile), text, 0o666)
 	}
 	if err != nil {
 		t.Fatal(err)

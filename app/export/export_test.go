@@ -23,8 +23,8 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 )
 
 const (
@@ -359,9 +359,9 @@ func TestARunThatHasNotEnded(t *testing.T) {
 // A comparison has one run per cell, named as the cell, also one that goes on.
 func TestCellsOfAComparison(t *testing.T) {
 	dir := t.TempDir()
-	put(t, filepath.Join(dir, report.ComparisonFile), []byte("{}"))
-	write(t, filepath.Join(dir, report.CellsFolder, "slow-moniqua-1", "run"), steps(), &record.Summary{})
-	write(t, filepath.Join(dir, report.CellsFolder, "slow-full-1", "r-20261123-120000"), steps(), nil)
+	put(t, filepath.Join(dir, cells.ComparisonFile), []byte("{}"))
+	write(t, filepath.Join(dir, cells.CellsFolder, "slow-moniqua-1", "run"), steps(), &record.Summary{})
+	write(t, filepath.Join(dir, cells.CellsFolder, "slow-full-1", "r-20261123-120000"), steps(), nil)
 	r, out := export(t, dir, "csv")
 	runs := map[string]int{}
 	for _, row := range table(t, out) {

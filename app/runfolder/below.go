@@ -10,8 +10,8 @@ import (
 	"regexp"
 	"time"
 
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
 )
 
@@ -41,8 +41,8 @@ func Below(dir string) ([]Place, Kind, error) {
 		return []Place{{filepath.Base(absolute(dir)), dir}}, OneRun, nil
 	}
 	kind, pattern := Several, "*/"+record.EventsFile
-	if info, err := os.Stat(filepath.Join(dir, report.CellsFolder)); err == nil && info.IsDir() {
-		kind, pattern = Cells, report.CellsFolder+"/*/*/"+record.EventsFile
+	if info, err := os.Stat(filepath.Join(dir, cells.CellsFolder)); err == nil && info.IsDir() {
+		kind, pattern = Cells, cells.CellsFolder+"/*/*/"+record.EventsFile
 	}
 	records, err := fs.Glob(os.DirFS(dir), pattern)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"gossiptrainer/lab/compare"
+	"gossiptrainer/internal/cells"
 )
 
 const killedComparison = `
@@ -59,11 +59,11 @@ func TestKilledComparisonEndsTheSame(t *testing.T) {
 	}
 	for _, name := range []string{"data/progress.csv", "tables/tables.tex", "figures/loss-slow.svg",
 		"figures/bars-fast.svg"} {
-		want, err := os.ReadFile(filepath.Join(dir, "quiet", compare.ReportFolder, name))
+		want, err := os.ReadFile(filepath.Join(dir, "quiet", cells.ReportFolder, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := os.ReadFile(filepath.Join(dir, "killed", compare.ReportFolder, name)); err != nil ||
+		if got, err := os.ReadFile(filepath.Join(dir, "killed", cells.ReportFolder, name)); err != nil ||
 			string(got) != string(want) {
 			t.Errorf("%s differs, error %v", name, err)
 		}
@@ -115,7 +115,7 @@ func TestMergedShardsHaveTheReportOfOneRun(t *testing.T) {
 	made := regexp.MustCompile(`made: +[-0-9T:]+Z`)
 	files := func(run string) map[string]string {
 		all := map[string]string{}
-		root := os.DirFS(filepath.Join(dir, run, "out", compare.ReportFolder))
+		root := os.DirFS(filepath.Join(dir, run, "out", cells.ReportFolder))
 		if err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || strings.HasSuffix(path, ".pdf") { // which says when it was drawn
 				return err
@@ -179,11 +179,11 @@ func TestKilledCellsGoOn(t *testing.T) {
 	}
 	t.Parallel()
 	dir := t.TempDir()
-	cells := manyKills
+	plan := manyKills
 	if os.Getenv("KILLS") == "" { // E and F have the algorithms of A and D, and faults
-		cells = regexp.MustCompile(`(?m)^  - {label: [ABD],.*\n`).ReplaceAllString(cells, "")
+		plan = regexp.MustCompile(`(?m)^  - {label: [ABD],.*\n`).ReplaceAllString(plan, "")
 	}
-	for name, text := range map[string]string{"killed.yaml": cells, "base.yaml": manyKillsBase} {
+	for name, text := range map[string]string{"killed.yaml": plan, "base.yaml": manyKillsBase} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestKilledCellsGoOn(t *testing.T) {
 		timer.Stop()
 	}
 	compareUntil(t, dir, "report", "")
-	want := filepath.Join(dir, "quiet", compare.ReportFolder)
+	want := filepath.Join(dir, "quiet", cells.ReportFolder)
 	err := filepath.WalkDir(want, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -214,7 +214,7 @@ func TestKilledCellsGoOn(t *testing.T) {
 			return err
 		}
 		name, _ := filepath.Rel(want, path)
-		got, err := os.ReadFile(filepath.Join(dir, "report", compare.ReportFolder, name))
+		got, err := os.ReadFile(filepath.Join(dir, "report", cells.ReportFolder, name))
 		if !bytes.Equal(stamps.ReplaceAll(text, nil), stamps.ReplaceAll(got, nil)) {
 			t.Errorf("%s differs", name)
 		}

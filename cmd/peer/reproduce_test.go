@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/lab/compare"
 	"gossiptrainer/lab/reproduce"
 )
@@ -112,7 +113,7 @@ func TestReproduce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(page.Dir, "fig1", compare.ReportFolder, "index.html")); err != nil {
+	if _, err := os.Stat(filepath.Join(page.Dir, "fig1", cells.ReportFolder, "index.html")); err != nil {
 		t.Error(err)
 	}
 	if !strings.Contains(first, `src="fig1/report/figures/loss-slow.svg"`) {

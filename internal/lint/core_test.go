@@ -36,10 +36,10 @@ var allowedVariables = map[string]string{
 	"moniqua/grid.go roundingNames":  "a table from number to name",
 	"model/builder.go zeros":         "a start: Go has no constant structs",
 	"model/builder.go ones":          "a start: Go has no constant structs",
-	"internal/report/plot.go blue":   "a colour: Go has no constant structs",
-	"internal/report/plot.go orange": "a colour: Go has no constant structs",
-	"internal/report/plot.go faint":  "a colour: Go has no constant structs",
-	"internal/report/plot.go grid":   "a colour: Go has no constant structs",
+	"internal/chart/style.go Blue":   "a colour: Go has no constant structs",
+	"internal/chart/style.go Orange": "a colour: Go has no constant structs",
+	"internal/chart/style.go Faint":  "a colour: Go has no constant structs",
+	"internal/chart/style.go grid":   "a colour: Go has no constant structs",
 }
 
 // purity finds what makes the core depend on more than its arguments.

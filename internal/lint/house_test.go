@@ -20,11 +20,11 @@ const (
 
 // wideStructs may have more fields: each is a table of settings that people fill in by name.
 var wideStructs = map[string]string{
-	"configs Data":               "a section of a run file",
-	"internal/record Summary":    "the JSON of a run's summary has these keys",
-	"internal/report Comparison": "the JSON of a comparison has these keys",
-	"node Options":               "the settings of a peer, filled in by name",
-	"node Status":                "the JSON of a peer's status has these keys",
+	"configs Data":              "a section of a run file",
+	"internal/record Summary":   "the JSON of a run's summary has these keys",
+	"internal/cells Comparison": "the JSON of a comparison has these keys",
+	"node Options":              "the settings of a peer, filled in by name",
+	"node Status":               "the JSON of a peer's status has these keys",
 }
 
 // A census is what the laws on the house count, by package and type or by package.
@@ -98,8 +98,8 @@ var today = map[string]map[string]int{
 		"app/dash Peer": 27, "app/peer Lab": 31, "app/peer Part": 29,
 		"app/session Session": 24, "app/status Answer": 27, "gossip PairWorker": 22, "gossip Worker": 22,
 		"gossip/replay Replay": 21, "internal/bridge Script": 22, "internal/kernel/gen drawer": 21,
-		"internal/kernel/gen quantizer": 37, "internal/kernel/gen rounder": 21, "internal/report Cell": 53,
-		"internal/report Explained": 40, "internal/report Study": 27, "internal/sim faultSim": 28,
+		"internal/kernel/gen quantizer": 37, "internal/kernel/gen rounder": 21, "internal/cells Cell": 53,
+		"internal/report Explained": 40, "lab/study Study": 27, "internal/sim faultSim": 28,
 		"internal/sim peer": 48, "lab/compare Matrix": 24, "lab/simulate Run": 27, "model batchNorm": 21,
 		"model groupNorm": 21, "moniqua laneChecker": 23, "moniqua mendMixer": 25, "node Worker": 27,
 		"node driver": 25, "node keeper": 41, "node/link edge": 41, "node/link neighbour": 29,
@@ -111,7 +111,7 @@ var today = map[string]map[string]int{
 		"app/doctor/meeting meeting": 33, "app/session Session": 42, "cmd/peer console": 35,
 		"gossip PairWorker": 56, "gossip Worker": 55, "gossip/elastic Membership": 34, "gossip/peer Peer": 31,
 		"internal/kernel Tier": 56, "internal/kernel/gen width": 45,
-		"internal/report Study": 91, "internal/shards Dataset": 32, "internal/sim faultSim": 59,
+		"lab/study Study": 91, "internal/shards Dataset": 32, "internal/sim faultSim": 59,
 		"internal/sim simulation": 43,
 		"lab/compare Matrix":      63, "lab/plan planner": 32, "moniqua Codec": 36, "node Node": 41, "node driver": 43,
 		"node/link edge": 51, "node/vector Service": 33, "topology Graph": 45,
@@ -119,7 +119,7 @@ var today = map[string]map[string]int{
 	"spread": {
 		"cmd/peer console": 12, "configs Config": 10, "configs Loaded": 9, "gossip PairWorker": 9,
 		"internal/kernel Tier":      21,
-		"internal/kernel/gen width": 15, "internal/report Group": 12, "internal/report Study": 22,
+		"internal/kernel/gen width": 15, "lab/study Group": 11, "lab/study Study": 22,
 		"internal/sim faultSim": 10, "internal/sim simulation": 10, "lab/compare Matrix": 11,
 		"lab/plan planner": 10, "model builder": 11, "node Node": 10, "node driver": 10, "topology Graph": 13,
 	},

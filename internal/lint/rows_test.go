@@ -22,7 +22,7 @@ var tablesOfRows = []string{"topology", "model", "internal/registry"}
 var rowsByName = []string{
 	"configs/needs.go full",             // the codec
 	"configs/rules.go full",             // the codec
-	"internal/report/verdict.go dpsgd",  // the baseline of a comparison
+	"lab/study/verdict.go dpsgd",        // the baseline of a comparison
 	"internal/train/schedule.go linear", // the schedule
 }
 

@@ -165,3 +165,9 @@ func CompleteMeans(moments []Moment) []float64 {
 	from := min(beside, len(moments))
 	return Smooth(moments)[from:max(from, len(moments)-beside)]
 }
+
+// MeasuresGaps reports whether the algorithm of a run measures the distance of neighbours. Algorithms that do not have
+// 0 in every moment.
+func MeasuresGaps(moments []Moment) bool {
+	return slices.ContainsFunc(moments, func(m Moment) bool { return m.Gap > 0 })
+}

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg/draw"
 
+	"gossiptrainer/internal/chart"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
@@ -18,14 +19,14 @@ import (
 // WriteComparison draws the test accuracy and the test loss of runs against
 // rounds, one line per run. format is png, svg or pdf.
 func WriteComparison(w io.Writer, runs []*record.Run, format string) error {
-	canvas, err := newCanvas(format, figureWidth, figureHeight)
+	canvas, err := chart.NewCanvas(format, chart.FigureWidth, chart.FigureHeight)
 	if err != nil {
 		return err
 	}
-	accuracy := newPanel("round", "test accuracy")
-	loss := newPanel("round", "test loss")
+	accuracy := chart.NewPanel("round", "test accuracy")
+	loss := chart.NewPanel("round", "test loss")
 	names := Labels(runs)
-	entries, styles := make([]entry, len(runs)), styles(names)
+	entries, styles := make([]chart.Entry, len(runs)), chart.Styles(names)
 	for i, run := range runs {
 		points := run.Curve()
 		if len(points) < 2 {
@@ -34,13 +35,13 @@ func WriteComparison(w io.Writer, runs []*record.Run, format string) error {
 		}
 		addCurve(loss, points, styles[i], func(p record.Point) float64 { return p.Loss })
 		addCurve(accuracy, points, styles[i], func(p record.Point) float64 { return p.Accuracy })
-		entries[i] = entry{name: names[i], style: styles[i]}
+		entries[i] = chart.Entry{Name: names[i], Style: styles[i]}
 	}
 	widen(accuracy)
 	widen(loss)
 	page := draw.New(canvas)
-	height := drawLegend(page, entries)
-	drawPanels(draw.Crop(page, 0, 0, 0, -height), accuracy, loss)
+	height := chart.DrawLegend(page, entries)
+	chart.DrawPanels(draw.Crop(page, 0, 0, 0, -height), accuracy, loss)
 	if _, err := canvas.WriteTo(w); err != nil {
 		return fmt.Errorf("report: figure: %w", err)
 	}

@@ -3,8 +3,6 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"image/color"
 	"math"
 	"strings"
 	"testing"
@@ -132,58 +130,6 @@ func TestComparisonNeedsCurves(t *testing.T) {
 	}
 }
 
-func TestNeighboursInAComparisonDifferInGreyToo(t *testing.T) {
-	all := styles(make([]string, len(lineColors)))
-	for i := range all {
-		for j := i + 1; j < min(i+8, len(all)); j++ {
-			if cmp.Equal(all[i].Dashes, all[j].Dashes) {
-				t.Errorf("runs %d and %d have the same dashes", i, j)
-			}
-		}
-	}
-}
-
-// However many lines a figure has, no two look alike. Where colours are too few, those of one method share one. The
-// legend and LaTeX have the same styles.
-func TestLinesOfOneMethodShareAColour(t *testing.T) {
-	for _, n := range []int{14, 20, 200} {
-		for _, kinds := range []int{1, 3, 14} {
-			s := study(t, 1)
-			quick := s.Groups[0]
-			s.Groups, s.Labels = nil, nil
-			for i := range n {
-				g := *quick
-				g.Label = fmt.Sprintf("%c%[1]c, %d", 'A'+rune(i%kinds), i)
-				s.Groups, s.Labels = append(s.Groups, &g), append(s.Labels, g.Label)
-			}
-			legend, colours := legendOf(s.Groups), map[string]color.Color{}
-			seen := map[string]string{}
-			for _, e := range legend {
-				look := fmt.Sprint(e.style.Color, e.style.Dashes)
-				if seen[look] != "" {
-					t.Errorf("%s looks like %s", e.name, seen[look])
-				}
-				seen[look] = e.name
-				if c := colours[e.name[:2]]; c != nil && c != e.style.Color {
-					t.Errorf("%s has another colour than others of its kind", e.name)
-				}
-				colours[e.name[:2]] = e.style.Color
-			}
-			if n == 14 {
-				f := s.Figures()[0]
-				text := f.PGF()
-				for _, e := range legend {
-					stroke := strokePGF(e.style.Color, e.style.Dashes, e.style.Width)
-					if strings.Count(text, "["+stroke+", forget plot]") != len(f.panels) ||
-						strings.Count(text, "\\addlegendimage{"+stroke+"}\\addlegendentry{"+e.name+"}") != 1 {
-						t.Errorf("LaTeX has no line or legend of %s as %s", e.name, stroke)
-					}
-				}
-			}
-		}
-	}
-}
-
 func TestTableOfRuns(t *testing.T) {
 	loss, mean, average := 0.5, 0.875, 0.9
 	var b bytes.Buffer
@@ -226,65 +172,4 @@ func TestTableOfCodedRuns(t *testing.T) {
 			t.Errorf("line %d is %q, want %q at its end", i, lines[i], want)
 		}
 	}
-}
-
-// Eleven algorithms have eleven colours. A reader who cannot see red or green can tell them apart (Machado, Oliveira
-// and Fernandes 2009).
-// So have the parts of a round, whose colours differ from those of all algorithms.
-func TestColoursAreToldApart(t *testing.T) {
-	var colours []color.Color
-	for _, c := range lineColors {
-		colours = append(colours, c)
-	}
-	scripted := &Group{Cells: []Cell{{Seed: 1}}, runs: map[uint64]*trace{1: {moments: []record.Moment{{HandOver: 1}}}}}
-	parts := partsOfRound([]*Group{scripted})
-	if len(parts) != 4 {
-		t.Fatalf("%d parts of a round with a script, want 4", len(parts))
-	}
-	for _, part := range parts {
-		colours = append(colours, part.color)
-	}
-	toldApart(t, colours)
-}
-
-// eyes are those of all readers, and of some, as maps of linear red, green and blue.
-func eyes() map[string][3][3]float64 {
-	return map[string][3][3]float64{
-		"all":      {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-		"no red":   {{.152286, 1.052583, -.204868}, {.114503, .786281, .099216}, {-.003882, -.048116, 1.051998}},
-		"no green": {{.367322, .860646, -.227968}, {.280085, .672501, .047413}, {-.01182, .04294, .968881}},
-	}
-}
-
-// toldApart fails where two colours look alike to some eyes.
-func toldApart(t *testing.T, colours []color.Color) {
-	t.Helper()
-	const least = 15 // in CIELAB, where a distance of 2 is just visible
-	for name, eye := range eyes() {
-		for i := range colours {
-			for j := range i {
-				a, b := lab(colours[i], eye), lab(colours[j], eye)
-				if d := math.Hypot(math.Hypot(a[0]-b[0], a[1]-b[1]), a[2]-b[2]); d < least {
-					t.Errorf("eyes with %s: colours %d and %d are %.1f apart, want %d", name, i, j, d, least)
-				}
-			}
-		}
-	}
-}
-
-// lab returns the place of a colour in CIELAB, as some eyes see it.
-func lab(c color.Color, eye [3][3]float64) [3]float64 {
-	r, g, b, _ := c.RGBA()
-	var linear, seen [3]float64
-	for i, v := range []uint32{r, g, b} {
-		linear[i] = math.Pow((float64(v)/0xffff+0.055)/1.055, 2.4)
-	}
-	for i := range seen {
-		for j := range linear {
-			seen[i] += eye[i][j] * linear[j]
-		}
-	}
-	f := func(x, y, z, white float64) float64 { return math.Cbrt(max(0, x*seen[0]+y*seen[1]+z*seen[2]) / white) }
-	x, y, z := f(.4124, .3576, .1805, .9505), f(.2126, .7152, .0722, 1), f(.0193, .1192, .9505, 1.089)
-	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }

@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"gossiptrainer/internal/chart"
 )
 
 // WriteConfusion draws which classes a model takes the rows of a class for. The model takes counts[i][j] rows of class
@@ -22,11 +24,11 @@ func WriteConfusion(w io.Writer, classes []string, counts [][]int, format string
 		return errors.New("report: figure: there are no classes to draw")
 	}
 	side := confusionMargin + vg.Length(len(classes))*confusionCell
-	canvas, err := newCanvas(format, side, side)
+	canvas, err := chart.NewCanvas(format, side, side)
 	if err != nil {
 		return err
 	}
-	p := newPanel("class by the model", "class of the row")
+	p := chart.NewPanel("class by the model", "class of the row")
 	ticks := func(reverse bool) plot.ConstantTicks {
 		var all plot.ConstantTicks
 		for i, name := range classes {
@@ -48,12 +50,12 @@ func WriteConfusion(w io.Writer, classes []string, counts [][]int, format string
 			return fmt.Errorf("report: figure: %w", err)
 		}
 		for i := range labels.TextStyle {
-			labels.TextStyle[i] = textStyle(smallText)
+			labels.TextStyle[i] = chart.TextStyle(chart.SmallText)
 			labels.TextStyle[i].XAlign, labels.TextStyle[i].YAlign = draw.XCenter, draw.YCenter
 		}
 		p.Add(labels)
 	}
-	drawPanels(draw.New(canvas), p)
+	chart.DrawPanels(draw.New(canvas), p)
 	if _, err := canvas.WriteTo(w); err != nil {
 		return fmt.Errorf("report: figure: %w", err)
 	}

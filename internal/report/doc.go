@@ -1,3 +1,2 @@
-// Package report sums up and draws the records of runs: tables, figures, the page of a comparison. It reads the records
-// that package record writes. No run depends on it.
+// Package report sums up and draws the records of runs as tables and figures. No run depends on it.
 package report

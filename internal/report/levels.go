@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"gossiptrainer/internal/chart"
 )
 
 // WriteLevels draws how a quantizer rounds the values of a bucket. One panel shows the density of the values with the
@@ -18,7 +20,7 @@ func WriteLevels(w io.Writer, values []float32, levels, shares []float64, format
 	if len(values) == 0 || len(levels) == 0 || len(levels) != len(shares) {
 		return errors.New("report: figure: there are no levels to draw")
 	}
-	canvas, err := newCanvas(format, figureWidth, figureHeight)
+	canvas, err := chart.NewCanvas(format, chart.FigureWidth, chart.FigureHeight)
 	if err != nil {
 		return err
 	}
@@ -34,7 +36,7 @@ func WriteLevels(w io.Writer, values []float32, levels, shares []float64, format
 	for _, p := range []*plot.Plot{density, sticks} {
 		p.X.Min, p.X.Max = low, high
 	}
-	drawPanels(draw.New(canvas), density, sticks)
+	chart.DrawPanels(draw.New(canvas), density, sticks)
 	if _, err := canvas.WriteTo(w); err != nil {
 		return fmt.Errorf("report: figure: %w", err)
 	}
@@ -45,7 +47,7 @@ func WriteLevels(w io.Writer, values []float32, levels, shares []float64, format
 const densityBins = 80
 
 func densityPanel(values []float32, levels []float64) (*plot.Plot, error) {
-	p := newPanel("value", "density of a bucket, and its levels")
+	p := chart.NewPanel("value", "density of a bucket, and its levels")
 	list := make(plotter.Values, len(values))
 	for i, v := range values {
 		list[i] = float64(v)
@@ -55,27 +57,27 @@ func densityPanel(values []float32, levels []float64) (*plot.Plot, error) {
 		return nil, err
 	}
 	bars.Normalize(1)
-	bars.FillColor, bars.LineStyle.Width = faint, 0
+	bars.FillColor, bars.LineStyle.Width = chart.Faint, 0
 	p.Add(bars)
 	highest := 0.0
 	for _, b := range bars.Bins {
 		highest = max(highest, b.Weight)
 	}
 	for _, level := range levels {
-		line, err := newLine(plotter.XYs{{X: level}, {X: level, Y: highest}}, orange, 0.8)
+		line, err := newLine(plotter.XYs{{X: level}, {X: level, Y: highest}}, chart.Orange, 0.8)
 		if err != nil {
 			return nil, err
 		}
 		p.Add(line)
 	}
-	margin(p, 0.02)
+	chart.Margin(p, 0.02)
 	return p, nil
 }
 
 func sharePanel(levels, shares []float64) (*plot.Plot, error) {
-	p := newPanel("level", "share of the values that become it")
+	p := chart.NewPanel("level", "share of the values that become it")
 	for i, level := range levels {
-		stick, err := newLine(plotter.XYs{{X: level}, {X: level, Y: shares[i]}}, blue, 2)
+		stick, err := newLine(plotter.XYs{{X: level}, {X: level, Y: shares[i]}}, chart.Blue, 2)
 		if err != nil {
 			return nil, err
 		}
@@ -89,19 +91,9 @@ func sharePanel(levels, shares []float64) (*plot.Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	dots.Color, dots.Shape, dots.Radius = blue, draw.CircleGlyph{}, vg.Points(2)
+	dots.Color, dots.Shape, dots.Radius = chart.Blue, draw.CircleGlyph{}, vg.Points(2)
 	p.Add(dots)
 	p.Y.Max = max(slices.Max(shares)*1.05, p.Y.Min)
-	margin(p, 0.02)
+	chart.Margin(p, 0.02)
 	return p, nil
-}
-
-// margin keeps the contents of a panel off its left and right edge.
-func margin(p *plot.Plot, share float64) {
-	span := p.X.Max - p.X.Min
-	if span == 0 {
-		span = 1 // one level
-	}
-	p.X.Min -= share * span
-	p.X.Max += share * span
 }

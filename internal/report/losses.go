@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"gossiptrainer/internal/chart"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 )
@@ -37,9 +38,9 @@ func WriteLosses(w io.Writer, runs []*record.Run) error {
 // WriteLossFigure draws the training losses of runs, means over their workers, against rounds and
 // against time. format is png, svg or pdf.
 func WriteLossFigure(w io.Writer, runs []*record.Run, format string) error {
-	rounds, times := Lines{X: "round", Y: "training loss"}, Lines{X: "time (s)", Y: "training loss"}
+	rounds, times := chart.Lines{X: "round", Y: "training loss"}, chart.Lines{X: "time (s)", Y: "training loss"}
 	for i, name := range Labels(runs) {
-		round, time := Line{Name: name}, Line{Name: name}
+		round, time := chart.Line{Name: name}, chart.Line{Name: name}
 		for _, m := range runs[i].Progress() {
 			if m.Loss > 0 && record.Number(m.Loss) != nil { // the axis is logarithmic
 				round.X, round.Y = append(round.X, m.Round), append(round.Y, m.Loss)
@@ -51,7 +52,7 @@ func WriteLossFigure(w io.Writer, runs []*record.Run, format string) error {
 		}
 		rounds.Lines, times.Lines = append(rounds.Lines, round), append(times.Lines, time)
 	}
-	return WriteLines(w, rounds, times, format)
+	return chart.WriteLines(w, rounds, times, format)
 }
 
 func last(moments []record.Moment) record.Moment { return moments[len(moments)-1] }

@@ -16,15 +16,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"gossiptrainer/internal/chart"
 	"gossiptrainer/internal/record"
-)
-
-// Colours of Okabe and Ito, which colour-blind readers can tell apart.
-var (
-	blue   = color.RGBA{0, 114, 178, 255}
-	orange = color.RGBA{213, 94, 0, 255}
-	faint  = color.NRGBA{0, 114, 178, 70}
-	grid   = color.Gray{Y: 225}
 )
 
 // WriteFigure draws a run's training loss against time. Further panels against rounds show, if they are on record, the
@@ -40,14 +33,14 @@ func WriteFigure(w io.Writer, run *record.Run, format string) error {
 		return fmt.Errorf("report: figure: %w", err)
 	}
 	rows := (len(panels) + 1) / 2
-	canvas, err := newCanvas(format, figureWidth, vg.Length(rows)*figureHeight)
+	canvas, err := chart.NewCanvas(format, chart.FigureWidth, vg.Length(rows)*chart.FigureHeight)
 	if err != nil {
 		return err
 	}
 	page := draw.New(canvas)
 	for i := range rows {
-		top := draw.Crop(page, 0, 0, vg.Length(rows-1-i)*figureHeight, -vg.Length(i)*figureHeight)
-		drawPanels(top, panels[2*i:min(2*i+2, len(panels))]...)
+		top := draw.Crop(page, 0, 0, vg.Length(rows-1-i)*chart.FigureHeight, -vg.Length(i)*chart.FigureHeight)
+		chart.DrawPanels(top, panels[2*i:min(2*i+2, len(panels))]...)
 	}
 	if _, err := canvas.WriteTo(w); err != nil {
 		return fmt.Errorf("report: figure: %w", err)
@@ -62,7 +55,7 @@ func panelsOf(run *record.Run, steps [][]*record.Step) ([]*plot.Plot, error) {
 		return nil, err
 	}
 	panels := []*plot.Plot{loss}
-	if newTrace(run).measuresGaps() {
+	if record.MeasuresGaps(run.Progress()) {
 		gap, err := gapPanel(steps)
 		if err != nil {
 			return nil, err
@@ -84,8 +77,8 @@ func panelsOf(run *record.Run, steps [][]*record.Step) ([]*plot.Plot, error) {
 
 // accuracyPanel shows the accuracy on the test set. It returns nil if no accuracy is on record.
 func accuracyPanel(points []record.Point) *plot.Plot {
-	p := newPanel("round", "accuracy on the test set")
-	line := addCurve(p, points, styles([]string{""})[0], func(at record.Point) float64 { return at.Accuracy })
+	p := chart.NewPanel("round", "accuracy on the test set")
+	line := addCurve(p, points, chart.Styles([]string{""})[0], func(at record.Point) float64 { return at.Accuracy })
 	if len(line.XYs) < 2 {
 		return nil
 	}
@@ -112,13 +105,13 @@ func byWorker(events []record.Event) [][]*record.Step {
 }
 
 func lossPanel(steps [][]*record.Step) (*plot.Plot, error) {
-	p := newPanel("time (s)", "mini-batch training loss")
+	p := chart.NewPanel("time (s)", "mini-batch training loss")
 	at := func(s *record.Step) plotter.XY { return plotter.XY{X: s.Time.Seconds(), Y: s.Loss} }
 	return p, addLines(p, steps, at)
 }
 
 func gapPanel(steps [][]*record.Step) (*plot.Plot, error) {
-	p := newPanel("round", "largest difference between neighbours")
+	p := chart.NewPanel("round", "largest difference between neighbours")
 	p.Legend.Top, p.Legend.Left = false, true
 	p.Legend.XOffs, p.Legend.YOffs = vg.Points(6), vg.Points(6)
 	at := func(s *record.Step) plotter.XY { return plotter.XY{X: float64(s.Round), Y: s.Gap} }
@@ -129,7 +122,7 @@ func gapPanel(steps [][]*record.Step) (*plot.Plot, error) {
 	if len(theta) == 0 {
 		return p, nil
 	}
-	line, err := newLine(theta, orange, 1.6)
+	line, err := newLine(theta, chart.Orange, 1.6)
 	if err != nil {
 		return nil, err
 	}
@@ -163,12 +156,12 @@ func changed(steps []*record.Step) bool {
 
 // bitsPanel shows the bits per parameter, which are the same at all workers.
 func bitsPanel(steps []*record.Step) (*plot.Plot, error) {
-	p := newPanel("round", "bits per parameter")
+	p := chart.NewPanel("round", "bits per parameter")
 	var bits plotter.XYs
 	for _, s := range steps {
 		bits = append(bits, plotter.XY{X: float64(s.Round), Y: float64(s.Bits)})
 	}
-	line, err := newLine(bits, blue, 1.8)
+	line, err := newLine(bits, chart.Blue, 1.8)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +190,7 @@ func addLines(p *plot.Plot, steps [][]*record.Step, at func(*record.Step) plotte
 		for _, s := range worker {
 			thin = append(thin, at(s))
 		}
-		line, err := newLine(thin, faint, 0.7)
+		line, err := newLine(thin, chart.Faint, 0.7)
 		if err != nil {
 			return err
 		}
@@ -215,7 +208,7 @@ func addSpans(p *plot.Plot, steps [][]*record.Step, count int, at func(*record.S
 	if err != nil {
 		return err
 	}
-	area.Color, area.LineStyle.Width = faint, 0
+	area.Color, area.LineStyle.Width = chart.Faint, 0
 	p.Add(area)
 	p.Legend.Add("least to largest record", area)
 	return addMean(p, bold, fmt.Sprintf("mean over peers and %d records", length))
@@ -248,29 +241,14 @@ func spans(steps [][]*record.Step, count, length int, at func(*record.Step) plot
 
 // addMean draws the bold line and scales the axis.
 func addMean(p *plot.Plot, bold plotter.XYs, name string) error {
-	line, err := newLine(bold, blue, 1.8)
+	line, err := newLine(bold, chart.Blue, 1.8)
 	if err != nil {
 		return err
 	}
 	p.Add(line)
 	p.Legend.Add(name, line)
-	scale(p, p.Y.Min > 0)
+	chart.Scale(p)
 	return nil
-}
-
-// scale sets the vertical axis of a panel, logarithmic if all values are positive and differ.
-func scale(p *plot.Plot, positive bool) {
-	low, high := p.Y.Min, p.Y.Max
-	several := high-low > narrow*max(math.Abs(low), math.Abs(high))
-	switch {
-	case several && positive && low > 0:
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
-	case several:
-	case low <= high && low != 0:
-		p.Y.Min, p.Y.Max = min(0, 2*low), max(0, 2*high)
-	default:
-		p.Y.Min, p.Y.Max = 0, 1
-	}
 }
 
 func newLine(points plotter.XYs, c color.Color, width float64) (*plotter.Line, error) {

@@ -20,10 +20,10 @@ import (
 	"gossiptrainer/app/screen"
 	"gossiptrainer/app/script"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/fleet"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
 )
 
@@ -35,18 +35,18 @@ const cellGrace = 5 * time.Second
 
 // runTogether runs cells that differ only in their network in one process and keeps the results. It returns only errors
 // that concern all cells of the comparison.
-func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.Cell, run *running) ([]report.Cell,
+func (m *Matrix) runTogether(ctx context.Context, mode string, planned []configs.Cell, run *running) ([]cells.Cell,
 	error) {
-	all := make([]report.Cell, len(cells))
-	for i, cell := range cells {
+	all := make([]cells.Cell, len(planned))
+	for i, cell := range planned {
 		hash, err := m.hash(mode, cell)
 		if err != nil {
 			return nil, err
 		}
-		all[i] = report.Cell{Label: cell.Label, Network: cell.Network, Seed: cell.Seed, Config: hash,
+		all[i] = cells.Cell{Label: cell.Label, Network: cell.Network, Seed: cell.Seed, Config: hash,
 			Tuned: m.tuned[cell.Label], Results: resultsOf(m, cell.Label), Program: m.Process.Version}
 	}
-	resume, err := m.begin(mode, cells, all)
+	resume, err := m.begin(mode, planned, all)
 	if err != nil {
 		return nil, err
 	}
@@ -55,19 +55,19 @@ func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.C
 		return nil, context.Cause(ctx)
 	}
 	if failure != nil && exit >= 0 {
-		m.forget(cells[0]) // it would fail again
+		m.forget(planned[0]) // it would fail again
 	}
-	for i, cell := range cells {
+	for i, cell := range planned {
 		if failure == nil {
 			failure, exit = m.keep(&all[i], cell, summaries[i]), m.Process.Failed
 		}
 		if failure != nil {
-			all[i].Exit, all[i].Status, all[i].Error = exit, report.CellFailed, withoutHome(failure.Error())
+			all[i].Exit, all[i].Status, all[i].Error = exit, cells.Failed, withoutHome(failure.Error())
 			if exit == m.Process.Diverged {
-				all[i].Status = report.CellDiverged
+				all[i].Status = cells.Diverged
 			}
 		}
-		if err := writeResult(filepath.Join(m.folder(cell), report.CellFile), all[i]); err != nil {
+		if err := writeResult(filepath.Join(m.folder(cell), cells.CellFile), all[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -75,7 +75,7 @@ func (m *Matrix) runTogether(ctx context.Context, mode string, cells []configs.C
 }
 
 // keep completes the result of a successful cell.
-func (m *Matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summary) error {
+func (m *Matrix) keep(done *cells.Cell, cell configs.Cell, summary *record.Summary) error {
 	folder := m.folder(cell)
 	runs, err := filepath.Glob(filepath.Join(folder, "*", record.EventsFile))
 	if err != nil || len(runs) != 1 {
@@ -92,7 +92,7 @@ func (m *Matrix) keep(done *report.Cell, cell configs.Cell, summary *record.Summ
 	if done.Folder, err = filepath.Rel(m.Dir, to); err != nil {
 		return err
 	}
-	done.Summary, done.Status = summary, report.CellDone
+	done.Summary, done.Status = summary, cells.Done
 	done.Reach(run, m.result.Targets)
 	done.ReachLevels(run, m.result.Levels)
 	return nil
@@ -191,16 +191,16 @@ const maxResult = 64 << 20
 
 // finished returns the result of a cell that has already run with the same settings. A failed cell runs again, and with
 // --remake one whose results may differ now.
-func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) {
-	text, err := safefile.Read(filepath.Join(m.folder(cell), report.CellFile), maxResult)
+func (m *Matrix) finished(mode string, cell configs.Cell) (*cells.Cell, error) {
+	text, err := safefile.Read(filepath.Join(m.folder(cell), cells.CellFile), maxResult)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	var done report.Cell
-	if err := json.Unmarshal(text, &done); err != nil || done.Status == report.CellFailed {
+	var done cells.Cell
+	if err := json.Unmarshal(text, &done); err != nil || done.Status == cells.Failed {
 		return nil, nil // treat it as not run
 	}
 	hash, err := m.hash(mode, cell)
@@ -210,7 +210,7 @@ func (m *Matrix) finished(mode string, cell configs.Cell) (*report.Cell, error) 
 	if bool(m.Remake) && other(m, done) && slices.Contains(m.Only, cell.Label) {
 		return nil, nil
 	}
-	if done.Status == report.CellDone {
+	if done.Status == cells.Done {
 		run, err := record.Open(filepath.Join(m.Dir, done.Folder))
 		if err != nil {
 			return nil, nil

@@ -16,8 +16,9 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/lab/study"
 )
 
 // smallMatrix is one whose cells are run by a program that does what a script
@@ -58,7 +59,7 @@ func (m *Matrix) all(ctx context.Context) error {
 	if err := m.Save(); err != nil {
 		return err
 	}
-	if _, _, err := WriteReport(m.Dir); err != nil {
+	if _, _, err := study.WriteFiles(m.Dir); err != nil {
 		return err
 	}
 	return m.Failed()
@@ -85,8 +86,8 @@ func TestFailedCellsAreToldAndTriedAgain(t *testing.T) {
 	if !errors.As(err, &failed) || failed.failed != 2 || !strings.Contains(err.Error(), "the disk is full") {
 		t.Fatalf("error %v, want that two cells failed and why", err)
 	}
-	written, err := report.ReadComparison(m.Dir)
-	if err != nil || len(written.Cells) != 2 || written.Cells[1].Status != report.CellFailed ||
+	written, err := cells.Read(m.Dir)
+	if err != nil || len(written.Cells) != 2 || written.Cells[1].Status != cells.Failed ||
 		written.Cells[1].Exit != 1 {
 		t.Fatalf("%+v, error %v, want two failed cells", written, err)
 	}
@@ -101,7 +102,7 @@ func TestDivergedCellsAreResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, cell := range m.result.Cells {
-		if cell.Status != report.CellDiverged || cell.Error != "sim: worker 3 round 7: diverged" {
+		if cell.Status != cells.Diverged || cell.Error != "sim: worker 3 round 7: diverged" {
 			t.Errorf("cell %d: %+v, want that it diverged and where", i, cell)
 		}
 	}
@@ -127,7 +128,7 @@ func TestAStoppedComparisonSaysHowItGoesOnAndWhatIsMissing(t *testing.T) {
 	if err := m.prepare(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	m.result.Cells = []report.Cell{{Label: "a", Network: "n", Seed: 1, Status: report.CellDiverged}, {}}
+	m.result.Cells = []cells.Cell{{Label: "a", Network: "n", Seed: 1, Status: cells.Diverged}, {}}
 	if err := m.Save(); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func TestAStoppedComparisonSaysHowItGoesOnAndWhatIsMissing(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
 	}
-	written, err := report.ReadComparison(m.Dir)
+	written, err := cells.Read(m.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +159,8 @@ func TestComparisonIsWrittenAfterEveryCell(t *testing.T) {
 	if err := m.all(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	sofar, err := report.ReadComparison(filepath.Join(m.Dir, report.CellsFolder))
-	if err != nil || len(sofar.Cells) != 3 || sofar.Cells[2].Status != report.CellDiverged {
+	sofar, err := cells.Read(filepath.Join(m.Dir, cells.CellsFolder))
+	if err != nil || len(sofar.Cells) != 3 || sofar.Cells[2].Status != cells.Diverged {
 		t.Errorf("%+v, error %v, want the three cells that had ended", sofar, err)
 	}
 }
@@ -186,15 +187,15 @@ func TestTwoComparisonsInOneFolder(t *testing.T) {
 // A cell is read back as it has been written.
 func TestCellSurvivesItsFile(t *testing.T) {
 	seven := &record.Reached{Time: 7.5, After: 7, Seen: 8, Bytes: 9}
-	cell := report.Cell{
-		Label: "a", Network: "n", Seed: 3, Status: report.CellDone, Tuned: []string{"algorithm.gamma=1"}, Folder: "f",
+	cell := cells.Cell{
+		Label: "a", Network: "n", Seed: 3, Status: cells.Done, Tuned: []string{"algorithm.gamma=1"}, Folder: "f",
 		ToLoss: seven, Summary: &record.Summary{Mode: "sim", Rounds: 4, Seed: 3, Digest: "d"},
 	}
 	text, err := json.Marshal(cell)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var read report.Cell
+	var read cells.Cell
 	if err := json.Unmarshal(text, &read); err != nil {
 		t.Fatal(err)
 	}

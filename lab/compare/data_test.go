@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 )
 
 // ownData writes a comparison on files of its own into a folder, and reads it.
@@ -45,7 +46,7 @@ func TestDataThatMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	find, err := seen("", filepath.Join(m.Dir, ReportFolder), loaded.Config.Data)
+	find, err := seen("", filepath.Join(m.Dir, cells.ReportFolder), loaded.Config.Data)
 	if err != nil || find != "--data ../../data" {
 		t.Errorf("%q, %v, want the folder of the data, seen from the report", find, err)
 	}

@@ -25,9 +25,9 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
 )
 
@@ -42,8 +42,8 @@ type Matrix struct {
 	links  cost.Costs            // of links, once they are measured
 	pace   *pace
 	room   room
-	before report.Comparison // in the folder, from the same base; empty if there is none
-	result report.Comparison
+	before cells.Comparison // in the folder, from the same base; empty if there is none
+	result cells.Comparison
 
 	mu    *sync.Mutex // of results and terminal, while cells run
 	shown Progress    // of the running cells; nil before they run
@@ -73,10 +73,10 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 	if err := m.checkSet(); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(m.Dir, report.CellsFolder), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(m.Dir, cells.CellsFolder), 0o777); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	m.result = report.Comparison{
+	m.result = cells.Comparison{
 		Name: file.Name, Mode: file.Mode, Base: withoutHome(file.Base),
 		Targets: record.Targets(file.Targets), Levels: levels(file.Levels),
 		Seeds: file.Seeds, Command: o.Process.Command,
@@ -234,7 +234,7 @@ func (m *Matrix) hash(mode string, cell configs.Cell) (string, error) {
 }
 
 func (m *Matrix) folder(cell configs.Cell) string {
-	return filepath.Join(m.Dir, report.CellsFolder, cell.ID())
+	return filepath.Join(m.Dir, cells.CellsFolder, cell.ID())
 }
 
 // noRoom is the error of a disk without room for the results of a cell.
@@ -245,8 +245,8 @@ func (m *Matrix) noRoom(why error) *runfolder.SpaceError {
 // Save writes the present state of the comparison, so that an interrupted comparison has a report.
 func (m *Matrix) Save() error {
 	sofar := m.result
-	sofar.Cells = slices.DeleteFunc(slices.Clone(sofar.Cells), func(c report.Cell) bool { return c.Status == "" })
-	return writeResult(filepath.Join(m.Dir, report.ComparisonFile), sofar)
+	sofar.Cells = slices.DeleteFunc(slices.Clone(sofar.Cells), func(c cells.Cell) bool { return c.Status == "" })
+	return writeResult(filepath.Join(m.Dir, cells.ComparisonFile), sofar)
 }
 
 // writeResult writes a file completely or not at all.

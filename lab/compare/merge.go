@@ -15,15 +15,15 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/report"
 )
 
 // A part is a folder with finished cells of the comparison.
 type part struct {
 	dir   string
-	wrote *report.Comparison
-	cells []report.Cell
+	wrote *cells.Comparison
+	cells []cells.Cell
 }
 
 // Merge makes the comparison in the new folder o.Dir from the finished cells of other folders, each of which has a part
@@ -37,7 +37,7 @@ func Merge(ctx context.Context, file *configs.Comparison, o Options, from []stri
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(o.Dir, report.ComparisonFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(o.Dir, cells.ComparisonFile)); err == nil {
 		return nil, advice.Usagef("compare: --merge: %s has a comparison: choose a new folder with -o", o.Dir)
 	}
 	var parts []part
@@ -66,7 +66,7 @@ func Merge(ctx context.Context, file *configs.Comparison, o Options, from []stri
 func readPart(file *configs.Comparison, o Options, dir string) (part, error) {
 	p := part{dir: dir}
 	var err error
-	if p.wrote, err = report.ReadComparison(dir); err != nil {
+	if p.wrote, err = cells.Read(dir); err != nil {
 		return p, err
 	}
 	o.Dir = dir
@@ -82,7 +82,7 @@ func readPart(file *configs.Comparison, o Options, dir string) (part, error) {
 		}
 	}
 	for _, cell := range file.Cells() {
-		_, err := os.Stat(filepath.Join(dir, report.CellsFolder, cell.ID(), report.CellFile))
+		_, err := os.Stat(filepath.Join(dir, cells.CellsFolder, cell.ID(), cells.CellFile))
 		if err == nil && !known[cell.ID()] {
 			return p, advice.Usage(fmt.Errorf("compare: --merge %s: cell %s has failed, or has other settings than %s and the "+
 				"flags of this command give it", dir, cell, file.Name), "run it again there, or give the same file and flags")
@@ -134,14 +134,14 @@ func fit(file *configs.Comparison, parts []part) error {
 }
 
 // times returns the costs of a comparison in virtual time, without those of labels that only one part has.
-func times(c *report.Comparison) string {
+func times(c *cells.Comparison) string {
 	if c.Measured {
 		return fmt.Sprintf("%v s, measured", c.Compute)
 	}
 	return fmt.Sprintf("%v s", c.Compute)
 }
 
-func idOf(c report.Cell) string {
+func idOf(c cells.Cell) string {
 	return configs.Cell{Label: c.Label, Network: c.Network, Seed: c.Seed}.ID()
 }
 
@@ -153,13 +153,13 @@ func takeOver(dir string, parts []part) error {
 	for _, p := range parts {
 		for _, cell := range p.cells {
 			id := idOf(cell)
-			to := filepath.Join(dir, report.CellsFolder, id)
-			if err := os.CopyFS(to, os.DirFS(filepath.Join(p.dir, report.CellsFolder, id))); err != nil {
+			to := filepath.Join(dir, cells.CellsFolder, id)
+			if err := os.CopyFS(to, os.DirFS(filepath.Join(p.dir, cells.CellsFolder, id))); err != nil {
 				return fmt.Errorf("copy cell %s of %s: %w", id, p.dir, errors.Join(err, os.RemoveAll(to)))
 			}
 		}
 		for _, t := range p.wrote.Trials {
-			if !slices.ContainsFunc(all.Trials, func(o report.Trial) bool {
+			if !slices.ContainsFunc(all.Trials, func(o cells.Trial) bool {
 				return o.Label == t.Label && slices.Equal(o.Settings, t.Settings)
 			}) {
 				all.Trials = append(all.Trials, t)
@@ -173,7 +173,7 @@ func takeOver(dir string, parts []part) error {
 	if len(all.Costs) == 0 {
 		all.Costs = nil
 	}
-	return cmp.Or(os.MkdirAll(dir, fs.ModePerm), writeResult(filepath.Join(dir, report.ComparisonFile), all))
+	return cmp.Or(os.MkdirAll(dir, fs.ModePerm), writeResult(filepath.Join(dir, cells.ComparisonFile), all))
 }
 
 // unlike adds a text to others, unless it is there.

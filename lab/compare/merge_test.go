@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/cells"
 )
 
 // shardOf runs a part of a comparison whose cells all diverge, in a folder of its own.
@@ -51,8 +51,8 @@ func TestMergedShardsAreOneComparison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func(dir string) *report.Comparison {
-		c, err := report.ReadComparison(dir)
+	read := func(dir string) *cells.Comparison {
+		c, err := cells.Read(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,7 @@ func TestWhatCannotBeMergedIsRefused(t *testing.T) {
 	_, second, _ := shardOf(t, "2/2", "v1")
 	_, other, _ := shardOf(t, "2/2", "v2")
 	_, slower, _ := shardOf(t, "2/2", "v1")
-	edit(t, filepath.Join(slower, report.ComparisonFile), func(c map[string]any) { c["compute_s"] = 0.002 })
+	edit(t, filepath.Join(slower, cells.ComparisonFile), func(c map[string]any) { c["compute_s"] = 0.002 })
 	o.Shard = Shard{}
 	for _, test := range []struct {
 		name string

@@ -7,8 +7,8 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
 )
 
@@ -16,7 +16,7 @@ import (
 func (m *Matrix) SayStopped(again string) {
 	done := 0
 	for _, cell := range m.result.Cells {
-		if cell.Status != "" && cell.Status != report.CellFailed {
+		if cell.Status != "" && cell.Status != cells.Failed {
 			done++
 		}
 	}
@@ -31,7 +31,7 @@ func (m *Matrix) SayStopped(again string) {
 // A CellsError says that some cells of a comparison failed. The results of the other cells remain.
 type CellsError struct {
 	failed, all int
-	first       report.Cell
+	first       cells.Cell
 	dir         string
 }
 
@@ -42,7 +42,7 @@ func (e *CellsError) Error() string {
 
 // Hint says where to read what went wrong.
 func (e *CellsError) Hint() string {
-	return "what each said is in " + filepath.Join(e.dir, report.CellsFolder, "*", cellLog) +
+	return "what each said is in " + filepath.Join(e.dir, cells.CellsFolder, "*", cellLog) +
 		"; start again to try them again"
 }
 
@@ -50,7 +50,7 @@ func (e *CellsError) Hint() string {
 func (m *Matrix) Failed() error {
 	var e *CellsError
 	for _, cell := range m.result.Cells {
-		if cell.Status != report.CellFailed {
+		if cell.Status != cells.Failed {
 			continue
 		}
 		if e == nil {

@@ -2,16 +2,17 @@ package compare
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/shards"
 )
 
@@ -31,11 +32,11 @@ func (m *Matrix) keepFiles() error {
 		return fmt.Errorf("compare: %w", err)
 	}
 	for name, text := range files {
-		whole := func(w io.Writer) error {
-			_, err := w.Write(text)
-			return err
+		path := filepath.Join(m.Dir, cells.ReportFolder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return fmt.Errorf("compare: %w", err)
 		}
-		if err := writeWhole(filepath.Join(m.Dir, ReportFolder, name), whole); err != nil {
+		if err := safefile.Write(path, text, runfolder.Readable); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
 	}
@@ -112,7 +113,7 @@ func (m *Matrix) fingerprint(cfg configs.Config) error {
 	if !cfg.LearnsFromData() {
 		return nil // has no data
 	}
-	words, err := seen(m.result.Find, filepath.Join(m.Dir, ReportFolder), cfg.Data)
+	words, err := seen(m.result.Find, filepath.Join(m.Dir, cells.ReportFolder), cfg.Data)
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (m *Matrix) fingerprint(cfg configs.Config) error {
 		}
 	}
 	if cfg.Data.Name == "glyphs" {
-		m.result.Data = append(m.result.Data, report.DataFile{Set: cfg.Data.Name}) // which is built in
+		m.result.Data = append(m.result.Data, cells.DataFile{Set: cfg.Data.Name}) // which is built in
 		return nil
 	}
 	workers := 1
@@ -136,7 +137,7 @@ func (m *Matrix) fingerprint(cfg configs.Config) error {
 			return err
 		}
 		for _, f := range files {
-			file := report.DataFile{Set: cfg.Data.Name, File: f.File, Size: f.Size, SHA256: f.SHA256}
+			file := cells.DataFile{Set: cfg.Data.Name, File: f.File, Size: f.Size, SHA256: f.SHA256}
 			if workers > 1 {
 				file.File = fmt.Sprintf("worker %d: %s", rank, f.File)
 			}

@@ -8,9 +8,9 @@ import (
 
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/forecast"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/shape"
 )
 
@@ -153,10 +153,10 @@ func (m *Matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
 
 // network notes the properties of a cell's network.
 func (m *Matrix) network(cell configs.Cell, link shape.Link) {
-	if slices.ContainsFunc(m.result.Networks, func(n report.Network) bool { return n.Name == cell.Network }) {
+	if slices.ContainsFunc(m.result.Networks, func(n cells.Network) bool { return n.Name == cell.Network }) {
 		return
 	}
-	m.result.Networks = append(m.result.Networks, report.Network{
+	m.result.Networks = append(m.result.Networks, cells.Network{
 		Name: cell.Network, Rate: link.Rate, Latency: link.Latency.Seconds(),
 	})
 }

@@ -14,11 +14,11 @@ import (
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
 )
 
@@ -27,7 +27,7 @@ const begunFile = "begun.json"
 
 // begin prepares the folders of cells that run together, with the results that they will have. It reports whether the
 // cells go on from a checkpoint. Otherwise it removes all that is in the folders.
-func (m *Matrix) begin(mode string, cells []configs.Cell, results []report.Cell) (resume bool, err error) {
+func (m *Matrix) begin(mode string, cells []configs.Cell, results []cells.Cell) (resume bool, err error) {
 	if mode == "sim" && len(cells) == 1 && m.begun(cells[0], results[0]) {
 		return true, nil
 	}
@@ -45,8 +45,8 @@ func (m *Matrix) begin(mode string, cells []configs.Cell, results []report.Cell)
 
 // begun reports whether a cell with the settings and the version of a result has a checkpoint that this program can
 // read. It says so if the program cannot read the one that is there.
-func (m *Matrix) begun(cell configs.Cell, now report.Cell) bool {
-	var then report.Cell
+func (m *Matrix) begun(cell configs.Cell, now cells.Cell) bool {
+	var then cells.Cell
 	text, err := safefile.Read(filepath.Join(m.folder(cell), begunFile), maxResult)
 	if err != nil || json.Unmarshal(text, &then) != nil || then.Config != now.Config || then.Results != now.Results {
 		return false
@@ -72,7 +72,7 @@ func (m *Matrix) begun(cell configs.Cell, now report.Cell) bool {
 // comparison that is run part by part, or stopped before its next cell, has a report of all finished cells. Cells with
 // other settings stay in their folders, and out of the report.
 func (m *Matrix) adopt() error {
-	if before, err := report.ReadComparison(m.Dir); err == nil {
+	if before, err := cells.Read(m.Dir); err == nil {
 		m.result.Made = before.Made
 		if before.Base == m.result.Base {
 			m.before, m.result.Setups, m.result.Settings = *before, before.Setups, before.Settings
@@ -91,7 +91,7 @@ func (m *Matrix) adopt() error {
 			if !asked {
 				continue
 			}
-			done = new(report.Cell)
+			done = new(cells.Cell)
 		}
 		others = others || !asked
 		m.cells, m.result.Cells = append(m.cells, cell), append(m.result.Cells, *done)
@@ -99,7 +99,7 @@ func (m *Matrix) adopt() error {
 			m.result.Labels = append(m.result.Labels, cell.Label)
 		}
 	}
-	m.result.Trials = slices.DeleteFunc(slices.Clone(m.before.Trials), func(t report.Trial) bool {
+	m.result.Trials = slices.DeleteFunc(slices.Clone(m.before.Trials), func(t cells.Trial) bool {
 		return !slices.Contains(m.result.Labels, t.Label)
 	})
 	for _, label := range m.Only {
@@ -120,7 +120,7 @@ const andThen = " && "
 
 // finishedBefore returns the result of a finished cell, with the values that were searched and the costs that were
 // measured for it.
-func (m *Matrix) finishedBefore(cell configs.Cell) (*report.Cell, error) {
+func (m *Matrix) finishedBefore(cell configs.Cell) (*cells.Cell, error) {
 	compute, err := cost.Parse(cell.Compute)
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (m *Matrix) sayOthers() {
 }
 
 // other reports whether a cell was made by a program whose results may differ. Cells without a version have version 1.
-func other(m *Matrix, cell report.Cell) bool { return max(1, cell.Results) != resultsOf(m, cell.Label) }
+func other(m *Matrix, cell cells.Cell) bool { return max(1, cell.Results) != resultsOf(m, cell.Label) }
 
 // resultsOf returns the version of the results of this program in the cells of a label.
 func resultsOf(m *Matrix, label string) int {

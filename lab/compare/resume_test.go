@@ -15,9 +15,10 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/lab/study"
 )
 
 // only returns the comparison of m again, in the same folder, for some labels.
@@ -47,7 +48,7 @@ func TestCellsGoOnFromCheckpoints(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := smallMatrix(t, "exit 5\n")
-			cells, results := m.cells[:1], []report.Cell{{Results: 1}}
+			cells, results := m.cells[:1], []cells.Cell{{Results: 1}}
 			begin := func() bool {
 				resume, err := m.begin("sim", cells, results)
 				if err != nil {
@@ -98,21 +99,21 @@ func TestPartsOfAComparisonHaveOneReport(t *testing.T) {
 		if err := m.all(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		written, err := report.ReadComparison(m.Dir)
+		written, err := cells.Read(m.Dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var cells []string
+		var ran []string
 		for _, cell := range written.Cells {
-			cells = append(cells, cell.Label)
+			ran = append(ran, cell.Label)
 		}
-		if !slices.Equal(written.Labels, part.want) || !slices.Equal(cells, part.want) {
-			t.Errorf("--only %s: labels %s, cells %s, want %s of both", part.labels, written.Labels, cells, part.want)
+		if !slices.Equal(written.Labels, part.want) || !slices.Equal(ran, part.want) {
+			t.Errorf("--only %s: labels %s, ran %s, want %s of both", part.labels, written.Labels, ran, part.want)
 		}
 		if part.want[0] == "a" && written.Command != "peer compare small --only b && peer compare small --only a" {
 			t.Errorf("command %q, want that of each part once", written.Command)
 		}
-		if _, err := os.Stat(filepath.Join(m.Dir, ReportFolder, runsFolder, "b.n.1.yaml")); err != nil {
+		if _, err := os.Stat(filepath.Join(m.Dir, cells.ReportFolder, runsFolder, "b.n.1.yaml")); err != nil {
 			t.Error(err)
 		}
 	}
@@ -140,7 +141,7 @@ func TestCellsWithOtherSettingsAreNoPart(t *testing.T) {
 // A value that was searched is no setting of a label whose file has another value now, or another grid.
 func TestOldSearchesAreNoSettings(t *testing.T) {
 	m := smallMatrix(t, "exit 5\n")
-	m.before.Trials = []report.Trial{{Label: "a", Settings: []string{"topology.slack=0.3"}, Chosen: true}}
+	m.before.Trials = []cells.Trial{{Label: "a", Settings: []string{"topology.slack=0.3"}, Chosen: true}}
 	for _, c := range []struct {
 		grid []string
 		want bool
@@ -165,7 +166,7 @@ func TestRemakingAPartKeepsTheOthers(t *testing.T) {
 	if err := only(t, first, "a").all(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(first.Dir, report.CellsFolder, "a.n.1", report.CellFile)
+	file := filepath.Join(first.Dir, cells.CellsFolder, "a.n.1", cells.CellFile)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -250,8 +251,8 @@ func TestAStopDuringPreparationLosesNoCell(t *testing.T) {
 	if said := m.Talk.(*strings.Builder).String(); !strings.Contains(said, "1 of 2 cells is finished") {
 		t.Errorf("no finished cell in\n%s", said)
 	}
-	study, _, err := WriteReport(m.Dir)
-	if err != nil || len(study.Cells) != 1 || len(study.Setups) != 1 {
-		t.Errorf("%+v, error %v, want the report of one cell", study, err)
+	found, _, err := study.WriteFiles(m.Dir)
+	if err != nil || len(found.Cells) != 1 || len(found.Setups) != 1 {
+		t.Errorf("%+v, error %v, want the report of one cell", found, err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/machine"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/report"
 )
 
 // Run runs the cells that are not finished. It goes on after a cell that fails.
@@ -50,7 +50,7 @@ func (m *Matrix) Do(ctx context.Context, again string) error {
 // runCells runs the cells that are not finished yet.
 func (m *Matrix) runCells(ctx context.Context) error {
 	var todo []int
-	m.result.Cells = make([]report.Cell, len(m.cells))
+	m.result.Cells = make([]cells.Cell, len(m.cells))
 	for i, cell := range m.cells {
 		done, err := m.finished(m.file.Mode, cell)
 		if err != nil {
@@ -133,7 +133,7 @@ func (m *Matrix) runGroup(ctx context.Context, group []int, run *running) error 
 			m.result.Cells[at] = done[i]
 		}
 		m.result.Made = time.Now().UTC().Format(time.RFC3339)
-		if err = m.Save(); err == nil && done[0].Status != report.CellDone {
+		if err = m.Save(); err == nil && done[0].Status != cells.Done {
 			m.say("  %s: %s: %s", run.cells[0], done[0].Status, done[0].Error)
 		}
 	})

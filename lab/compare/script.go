@@ -8,7 +8,7 @@ import (
 	"gossiptrainer/app/script"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/bridge"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/cells"
 )
 
 // checkScript refuses a cell that lacks its script, or that cannot run with one. Only processes start scripts.
@@ -41,7 +41,7 @@ func (m *Matrix) identity() (string, error) {
 func (m *Matrix) noteScript() error {
 	files, err := script.Files(m.Script)
 	for _, f := range files {
-		m.result.Data = append(m.result.Data, report.DataFile{
+		m.result.Data = append(m.result.Data, cells.DataFile{
 			Set: "script", File: withoutHome(f.Name), Size: f.Size, SHA256: f.SHA256,
 		})
 	}

@@ -6,17 +6,17 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/sim"
 )
 
 // setupOf says how a run is made.
-func setupOf(run *experiment.Run) report.Setup {
+func setupOf(run *experiment.Run) cells.Setup {
 	d, p := run.Describe(), forecast.Predict(run)
-	return report.Setup{
+	return cells.Setup{
 		Algorithm: d.Algorithm, Paper: d.Paper, Messages: d.Messages, Overlap: string(d.Overlap), Graph: d.Graph,
 		Workers: run.N(), Parameters: run.Dim(), Claim: p.Mean * forecast.Claim(run), Exchange: exchange(run),
 		Every: run.Config().Algorithm.LocalSteps,

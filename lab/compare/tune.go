@@ -11,13 +11,13 @@ import (
 
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 )
 
 // A trial is a short run of a search for values.
 type trial struct {
-	report.Trial
+	cells.Trial
 	cell configs.Cell
 	of   *Matrix // of short runs with the seed of the search; nil: the settings are refused
 }
@@ -52,7 +52,7 @@ func (m *Matrix) tune(ctx context.Context) error {
 // choose takes the values of the best trial in the grid.
 func (m *Matrix) choose(trials []*trial) {
 	label, best := trials[0].Label, -1
-	all := make([]report.Trial, len(trials))
+	all := make([]cells.Trial, len(trials))
 	for i, t := range trials {
 		all[i] = t.Trial
 		if t.InGrid && t.Loss != nil && (best < 0 || *t.Loss < *all[best].Loss) {
@@ -69,13 +69,13 @@ func (m *Matrix) choose(trials []*trial) {
 }
 
 // noteTrials replaces the trials of a label, and keeps the labels in the order of the file.
-func (m *Matrix) noteTrials(label string, trials []report.Trial) {
-	all := slices.DeleteFunc(m.result.Trials, func(t report.Trial) bool { return t.Label == label })
-	place := func(t report.Trial) int {
+func (m *Matrix) noteTrials(label string, trials []cells.Trial) {
+	all := slices.DeleteFunc(m.result.Trials, func(t cells.Trial) bool { return t.Label == label })
+	place := func(t cells.Trial) int {
 		return slices.IndexFunc(m.file.Algorithms, func(v configs.Variant) bool { return v.Label == t.Label })
 	}
 	m.result.Trials = append(all, trials...)
-	slices.SortStableFunc(m.result.Trials, func(a, b report.Trial) int { return cmp.Compare(place(a), place(b)) })
+	slices.SortStableFunc(m.result.Trials, func(a, b cells.Trial) int { return cmp.Compare(place(a), place(b)) })
 }
 
 // search returns the trials of all combinations of the open values of a cell, and of the values that its run file has
@@ -86,7 +86,7 @@ func (m *Matrix) search(cell configs.Cell, progress *pace) ([]*trial, error) {
 		return nil, err
 	}
 	const share = 4 // of the rounds
-	one := report.Trial{Label: cell.Label, Network: cell.Network, Seed: m.file.Tuning.Seed,
+	one := cells.Trial{Label: cell.Label, Network: cell.Network, Seed: m.file.Tuning.Seed,
 		Rounds: cmp.Or(m.file.Tuning.Rounds, max(1, int(loaded.Config.Train.Rounds)/share))}
 	short := *m
 	short.pace = progress
@@ -170,11 +170,11 @@ func (m *Matrix) try(ctx context.Context, trials []*trial, progress *pace) error
 }
 
 // end notes and tells how a trial ended. It has no loss if the run diverged. A trial in the grid must not fail.
-func (m *Matrix) end(t *trial, done *report.Cell) error {
+func (m *Matrix) end(t *trial, done *cells.Cell) error {
 	switch {
-	case done.Status == report.CellDone:
+	case done.Status == cells.Done:
 		t.Loss = record.Number(done.TrainLoss)
-	case done.Status == report.CellDiverged:
+	case done.Status == cells.Diverged:
 		t.Why = "diverged"
 	case t.InGrid:
 		return fmt.Errorf("compare: tuning %s: %s: %s", t.Label, strings.Join(t.Settings, " "), done.Error)
@@ -204,7 +204,7 @@ func firstProblem(err error) string {
 	return err.Error()
 }
 
-func lossOf(t report.Trial) string {
+func lossOf(t cells.Trial) string {
 	if t.Loss == nil {
 		return cmp.Or(t.Why, "unknown")
 	}

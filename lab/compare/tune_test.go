@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 )
 
 // simulated is a program whose loss depends on gamma: 2 with 0.1, 1 with 0.3, and with the default as given. It
@@ -51,7 +51,7 @@ func TestSearchesAreKept(t *testing.T) {
 	if err := m.all(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	written, err := report.ReadComparison(m.Dir)
+	written, err := cells.Read(m.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestAGridThatDivergesIsAResult(t *testing.T) {
 	if err := m.all(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if cell := m.result.Cells[0]; cell.Status != report.CellDiverged {
+	if cell := m.result.Cells[0]; cell.Status != cells.Diverged {
 		t.Errorf("the cell ended %s, want that it diverged", cell.Status)
 	}
 	if said := m.Talk.(*strings.Builder).String(); !strings.Contains(said, "diverged with the whole grid: its cells run") {
@@ -151,7 +151,7 @@ func TestSetupsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := m.result.Setups[0], m.result.Setups[1]
-	if a.Algorithm != "ChocoSGD" || a.Overlap != report.Waits || b.Overlap != report.Overlaps ||
+	if a.Algorithm != "ChocoSGD" || a.Overlap != cells.Waits || b.Overlap != cells.Overlaps ||
 		b.Messages != "full precision" ||
 		a.Messages != "4-bit qsgd" || b.Workers != 8 || b.Graph != "ring" {
 		t.Errorf("setups %+v and %+v", a, b)

@@ -16,12 +16,13 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
-	"gossiptrainer/lab/compare"
 	"gossiptrainer/lab/reproduce"
+	"gossiptrainer/lab/study"
 )
 
 // About and Example explain the command.
@@ -174,7 +175,7 @@ func SaveFigure(talk io.Writer, file string, figure []byte) error {
 
 // isComparison reports whether a folder was left by peer compare.
 func isComparison(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, report.ComparisonFile))
+	_, err := os.Stat(filepath.Join(dir, cells.ComparisonFile))
 	return err == nil
 }
 
@@ -196,34 +197,34 @@ func (m Maker) claims(dir string) (Answer, error) {
 
 // study writes the report of a comparison and returns its table.
 func (m Maker) study(dir string) (Answer, error) {
-	study, page, err := compare.WriteReport(dir)
+	found, page, err := study.WriteFiles(dir)
 	if err != nil {
 		return Answer{}, err
 	}
-	for _, line := range study.Conclusions() {
+	for _, line := range found.Conclusions() {
 		m.say("%s", line)
 	}
-	for _, line := range study.Caveats() {
+	for _, line := range found.Caveats() {
 		m.say("note: %s", line)
 	}
 	m.say("report: %s", page)
-	return Answer{study.Comparison, func(w io.Writer, _ int) error {
-		if err := report.WriteCells(w, study.Comparison); err != nil {
+	return Answer{found.Comparison, func(w io.Writer, _ int) error {
+		if err := study.WriteCells(w, found.Comparison); err != nil {
 			return err
 		}
-		return study.WriteTargets(w)
+		return found.WriteTargets(w)
 	}}, nil
 }
 
 // agreement says how well two comparisons agree.
 func agreement(first, second string) (Answer, error) {
-	a, err := report.ReadComparison(first)
+	a, err := cells.Read(first)
 	if err != nil {
 		return Answer{}, err
 	}
-	b, err := report.ReadComparison(second)
+	b, err := cells.Read(second)
 	if err != nil {
 		return Answer{}, err
 	}
-	return Answer{report.Agree(a, b), func(w io.Writer, _ int) error { return report.WriteAgreement(w, a, b) }}, nil
+	return Answer{study.Agree(a, b), func(w io.Writer, _ int) error { return study.WriteAgreement(w, a, b) }}, nil
 }

@@ -6,25 +6,26 @@ import (
 	"strings"
 	"testing"
 
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/lab/study"
 )
 
 // made returns a part with the rows of labels on a network.
-func made(rows ...*report.Group) *part {
-	s := &report.Study{Comparison: report.Comparison{Targets: record.Targets{Loss: 0.5}}}
+func made(rows ...*study.Group) *part {
+	s := &study.Study{Comparison: cells.Comparison{Targets: record.Targets{Loss: 0.5}}}
 	s.Groups = rows
 	return &part{"made", s}
 }
 
 // rowOf returns the cells of a label, one per seed, that change makes different.
-func rowOf(label string, seeds int, change func(seed int, c *report.Cell)) *report.Group {
-	g := &report.Group{Network: report.Network{Name: "slow"}, Label: label}
+func rowOf(label string, seeds int, change func(seed int, c *cells.Cell)) *study.Group {
+	g := &study.Group{Network: cells.Network{Name: "slow"}, Label: label}
 	for seed := 1; seed <= seeds; seed++ {
-		c := report.Cell{Label: label, Network: "slow", Seed: uint64(seed), Status: report.CellDone,
+		c := cells.Cell{Label: label, Network: "slow", Seed: uint64(seed), Status: cells.Done,
 			Summary: &record.Summary{Rounds: 10, Time: 100}}
 		change(seed, &c)
-		if c.Status != report.CellDone {
+		if c.Status != cells.Done {
 			c.Summary = nil
 		}
 		g.Cells = append(g.Cells, c)
@@ -33,8 +34,8 @@ func rowOf(label string, seeds int, change func(seed int, c *report.Cell)) *repo
 }
 
 // accurate returns a row of final accuracies, those of its average models and of all replicas.
-func accurate(label string, values ...float64) *report.Group {
-	return rowOf(label, len(values), func(seed int, c *report.Cell) {
+func accurate(label string, values ...float64) *study.Group {
+	return rowOf(label, len(values), func(seed int, c *cells.Cell) {
 		c.Accuracy.AverageModel, c.Accuracy.Mean = &values[seed-1], &values[seed-1]
 		c.Summary.Data = &record.Split{Test: []int{250, 200}}
 	})
@@ -42,8 +43,8 @@ func accurate(label string, values ...float64) *report.Group {
 
 // older returns a row of final accuracies, each the mean over replicas. Every cell but the first has an average model
 // of accuracy 0.99.
-func older(label string, values ...float64) *report.Group {
-	return rowOf(label, len(values), func(seed int, c *report.Cell) {
+func older(label string, values ...float64) *study.Group {
+	return rowOf(label, len(values), func(seed int, c *cells.Cell) {
 		if c.Accuracy.Mean = &values[seed-1]; seed > 1 {
 			c.Accuracy.AverageModel = record.Number(0.99)
 		}
@@ -51,8 +52,8 @@ func older(label string, values ...float64) *report.Group {
 }
 
 // timed returns a row of times to the target, each exact up to a record of a second. 0 stands for never.
-func timed(label string, values ...float64) *report.Group {
-	return rowOf(label, len(values), func(seed int, c *report.Cell) {
+func timed(label string, values ...float64) *study.Group {
+	return rowOf(label, len(values), func(seed int, c *cells.Cell) {
 		if v := values[seed-1]; v > 0 {
 			c.ToLoss = &record.Reached{Time: v, After: v - 0.5, Seen: v + 0.5, Bytes: int64(v * 1e6)}
 		}
@@ -60,23 +61,23 @@ func timed(label string, values ...float64) *report.Group {
 }
 
 // ended returns a row whose runs ended in a way.
-func ended(label string, how ...report.CellStatus) *report.Group {
-	return rowOf(label, len(how), func(seed int, c *report.Cell) { c.Status = how[seed-1] })
+func ended(label string, how ...cells.Status) *study.Group {
+	return rowOf(label, len(how), func(seed int, c *cells.Cell) { c.Status = how[seed-1] })
 }
 
 // heavy returns a row of bytes per peer and of extra memory.
-func heavy(label string, sent, memory int64) *report.Group {
-	return rowOf(label, 3, func(_ int, c *report.Cell) { c.BytesPerPeer.Wire, c.ExtraMemory = sent, memory })
+func heavy(label string, sent, memory int64) *study.Group {
+	return rowOf(label, 3, func(_ int, c *cells.Cell) { c.BytesPerPeer.Wire, c.ExtraMemory = sent, memory })
 }
 
 // hashed returns a row of two runs that found wrong messages and repaired some.
-func hashed(label string, found, repaired int64) *report.Group {
-	return rowOf(label, 2, func(_ int, c *report.Cell) { c.Theta = record.Theta{Violations: &found, Repaired: repaired} })
+func hashed(label string, found, repaired int64) *study.Group {
+	return rowOf(label, 2, func(_ int, c *cells.Cell) { c.Theta = record.Theta{Violations: &found, Repaired: repaired} })
 }
 
 // apart returns a row of distances between replicas.
-func apart(label string, values ...float64) *report.Group {
-	return rowOf(label, len(values), func(seed int, c *report.Cell) { c.Consensus = &values[seed-1] })
+func apart(label string, values ...float64) *study.Group {
+	return rowOf(label, len(values), func(seed int, c *cells.Cell) { c.Consensus = &values[seed-1] })
 }
 
 // Results of the paper stand beside ours, with the difference where both are numbers.
@@ -108,14 +109,14 @@ func TestResultsBesideThePaper(t *testing.T) {
 	}
 }
 
-const diverged, failed, done = report.CellDiverged, report.CellFailed, report.CellDone
+const diverged, failed, done = cells.Diverged, cells.Failed, cells.Done
 
 func TestKinds(t *testing.T) {
 	near := accurate("b", 0.880, 0.884, 0.882)
 	for name, test := range map[string]struct {
 		kind Kind
 		by   float64
-		a, b *report.Group
+		a, b *study.Group
 		want Verdict
 		says string
 	}{
@@ -196,7 +197,7 @@ func TestKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			check := Check{Kind: test.kind, A: []string{test.a.Label}, By: test.by}
-			rows := []*report.Group{test.a}
+			rows := []*study.Group{test.a}
 			if test.b != nil {
 				check.B, rows = []string{test.b.Label}, append(rows, test.b)
 			}

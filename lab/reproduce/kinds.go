@@ -5,16 +5,17 @@ import (
 	"math"
 	"strings"
 
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/lab/study"
 )
 
 // accuracy judges whether the final accuracy of a is that of b plus some points, or higher.
 func (a row) accuracy(b row, points float64) (string, Verdict) {
 	var ours, theirs, differences []float64
-	kind := report.KindOf(a.Group, b.Group)
-	a.paired(b, func(x, y report.Cell) {
+	kind := study.KindOf(a.Group, b.Group)
+	a.paired(b, func(x, y cells.Cell) {
 		if p, q := 100*accuracyOf(x, kind), 100*accuracyOf(y, kind); !math.IsNaN(p - q) {
 			ours, theirs, differences = append(ours, p), append(theirs, q), append(differences, p-q)
 		}
@@ -62,7 +63,7 @@ func (a row) toTarget(b row, c Check) (string, Verdict) {
 	}
 	var ours, theirs cost
 	var ratios, least, most []float64
-	a.paired(b, func(x, y report.Cell) {
+	a.paired(b, func(x, y cells.Cell) {
 		p, q := reached(x, target), reached(y, target)
 		ours.add(p, c.Kind)
 		theirs.add(q, c.Kind)
@@ -180,7 +181,7 @@ func (a row) missed(target record.Target) int {
 // before reports whether a reached the target before the runs of b ended, in two seeds or more.
 func (a row) before(b row, target record.Target) bool {
 	n, all := 0, true
-	a.paired(b, func(x, y report.Cell) {
+	a.paired(b, func(x, y cells.Cell) {
 		n++
 		all = all && reached(x, target).Seen < y.Time
 	})
@@ -190,10 +191,10 @@ func (a row) before(b row, target record.Target) bool {
 // fewer judges whether a sends fewer bytes per round than b, by a factor.
 func (a row) fewer(b row, factor float64) (string, Verdict) {
 	var ours, theirs, ratios []float64
-	perRound := func(c report.Cell) float64 {
+	perRound := func(c cells.Cell) float64 {
 		return float64(c.BytesPerPeer.Wire) / 1e6 / float64(max(1, c.Rounds))
 	}
-	a.paired(b, func(x, y report.Cell) {
+	a.paired(b, func(x, y cells.Cell) {
 		ours, theirs = append(ours, perRound(x)), append(theirs, perRound(y))
 		ratios = append(ratios, perRound(y)/perRound(x))
 	})
@@ -205,7 +206,7 @@ func (a row) fewer(b row, factor float64) (string, Verdict) {
 // lessMemory judges whether a needs less extra memory than b.
 func (a row) lessMemory(b row) (string, Verdict) {
 	var ours, theirs, differences []float64
-	a.paired(b, func(x, y report.Cell) {
+	a.paired(b, func(x, y cells.Cell) {
 		p, q := float64(x.ExtraMemory)/1e6, float64(y.ExtraMemory)/1e6
 		ours, theirs, differences = append(ours, p), append(theirs, q), append(differences, q-p)
 	})
@@ -235,10 +236,10 @@ func (a row) noMemory() (string, Verdict) {
 // converges judges whether all runs of a reach the target.
 func (a row) converges() (string, Verdict) {
 	target, ok := a.target()
-	if n := a.count(report.CellDiverged); n > 0 {
+	if n := a.count(cells.Diverged); n > 0 {
 		return fmt.Sprintf("%s of %s diverged", human.Part(n, len(a.Cells), "run"), a.Label), Contradicted
 	}
-	if !ok || a.count(report.CellFailed) > 0 {
+	if !ok || a.count(cells.Failed) > 0 {
 		return fmt.Sprintf("%s has no target, or runs that failed", a.Label), Untested
 	}
 	n := len(a.Cells) - a.missed(target)
@@ -252,10 +253,10 @@ func (a row) converges() (string, Verdict) {
 // diverges judges whether no run of a learns: each diverges, or ends with at most an accuracy.
 func (a row) diverges(most float64) (string, Verdict) {
 	diverged, low, learned, best := 0, 0, 0, 0.0
-	kind := report.KindOf(a.Group)
+	kind := study.KindOf(a.Group)
 	for _, c := range a.Cells {
 		switch accuracy := accuracyOf(c, kind); {
-		case c.Status == report.CellDiverged:
+		case c.Status == cells.Diverged:
 			diverged++
 		case accuracy <= most:
 			low++

@@ -14,11 +14,10 @@ import (
 	"strings"
 
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/stats"
-	"gossiptrainer/lab/compare"
 )
 
 // The files of a page, in the folder of the reproduction.
@@ -144,7 +143,7 @@ func (p *Page) row(w *strings.Builder, j Judgement) {
 				fmt.Fprintf(w, "<br>%s:", html.EscapeString(of))
 				last = of
 			}
-			fmt.Fprintf(w, " <a href=\"%s/%s\">%s</a>", html.EscapeString(cell), report.CellFile, html.EscapeString(seed[1:]))
+			fmt.Fprintf(w, " <a href=\"%s/%s\">%s</a>", html.EscapeString(cell), cells.CellFile, html.EscapeString(seed[1:]))
 		}
 		fmt.Fprint(w, "</p>")
 	}
@@ -179,7 +178,7 @@ func sources(all []Evidence) []source {
 }
 
 // tableOf returns the report of a part.
-func tableOf(part string) string { return path.Join(part, compare.ReportFolder, "index.html") }
+func tableOf(part string) string { return path.Join(part, cells.ReportFolder, "index.html") }
 
 // write writes how a part was made, its caveats and its figures of loss.
 func (p *part) write(w *strings.Builder, dir string) {
@@ -189,9 +188,9 @@ func (p *part) write(w *strings.Builder, dir string) {
 		fmt.Fprintf(w, "<li>%s</li>", html.EscapeString(c))
 	}
 	fmt.Fprint(w, "</ul>\n")
-	figures, _ := filepath.Glob(filepath.Join(dir, p.name, compare.ReportFolder, "figures", "loss-*.svg"))
+	figures, _ := filepath.Glob(filepath.Join(dir, p.name, cells.ReportFolder, "figures", "loss-*.svg"))
 	for _, f := range figures {
-		file := path.Join(p.name, compare.ReportFolder, "figures", filepath.Base(f))
+		file := path.Join(p.name, cells.ReportFolder, "figures", filepath.Base(f))
 		network := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "loss-"), ".svg")
 		fmt.Fprintf(w, "<figure><img loading=\"lazy\" src=\"%s\" alt=\"\">"+
 			"<figcaption>%s: curves of the training loss</figcaption></figure>\n",

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/lab/study"
 )
 
 // A Printed is a result as the paper prints it, to be shown beside ours.
@@ -70,7 +71,7 @@ func (p Printed) beside(parts map[string]*part) Beside {
 // measure fills in the result of a row.
 func (b *Beside) measure(r row) {
 	var values []float64
-	unit, kind := "%", report.KindOf(r.Group)
+	unit, kind := "%", study.KindOf(r.Group)
 	for _, c := range r.Cells {
 		switch {
 		case c.Summary == nil:
@@ -81,7 +82,7 @@ func (b *Beside) measure(r row) {
 		}
 	}
 	var words []string
-	if n := r.count(report.CellDiverged); n > 0 {
+	if n := r.count(cells.Diverged); n > 0 {
 		words = append(words, human.Part(n, len(r.Cells), "run")+" diverged")
 	}
 	if len(values) > 0 {

@@ -7,20 +7,21 @@ import (
 	"slices"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
+	"gossiptrainer/lab/study"
 )
 
 // A part is a comparison that was run.
 type part struct {
 	name  string // of its folder
-	study *report.Study
+	study *study.Study
 }
 
 // A row is the cells of a label on a network.
 type row struct {
-	*report.Group
+	*study.Group
 	part *part
 }
 
@@ -37,16 +38,16 @@ func (p *part) find(label, network string) (row, bool) {
 // lost decides a comparison in which runs of a row have no result, and reports whether it could.
 func (a row) lost(b row, c Check) (words string, v Verdict, ended bool) {
 	for _, r := range []row{a, b} {
-		if n := r.count(report.CellFailed); n > 0 {
+		if n := r.count(cells.Failed); n > 0 {
 			return fmt.Sprintf("%s of %s failed", human.Part(n, len(r.Cells), "run"), r.Label), Untested, true
 		}
 	}
-	ours, theirs := a.count(report.CellDiverged), b.count(report.CellDiverged)
+	ours, theirs := a.count(cells.Diverged), b.count(cells.Diverged)
 	if ours == 0 && theirs == 0 {
 		return "", 0, false
 	}
 	for _, r := range []row{a, b} {
-		if n := r.count(report.CellDiverged); n > 0 {
+		if n := r.count(cells.Diverged); n > 0 {
 			words += fmt.Sprintf("%s of %s diverged; ", human.Part(n, len(r.Cells), "run"), r.Label)
 		}
 	}
@@ -64,7 +65,7 @@ func (a row) lost(b row, c Check) (words string, v Verdict, ended bool) {
 }
 
 // count returns how many cells ended in a way.
-func (a row) count(how report.CellStatus) int {
+func (a row) count(how cells.Status) int {
 	n := 0
 	for _, cell := range a.Cells {
 		if cell.Status == how {
@@ -75,9 +76,9 @@ func (a row) count(how report.CellStatus) int {
 }
 
 // paired calls see with the cells of both rows, seed by seed.
-func (a row) paired(b row, see func(x, y report.Cell)) {
+func (a row) paired(b row, see func(x, y cells.Cell)) {
 	for _, x := range a.Cells {
-		i := slices.IndexFunc(b.Cells, func(y report.Cell) bool { return y.Seed == x.Seed })
+		i := slices.IndexFunc(b.Cells, func(y cells.Cell) bool { return y.Seed == x.Seed })
 		if i >= 0 && x.Summary != nil && b.Cells[i].Summary != nil {
 			see(x, b.Cells[i])
 		}
@@ -89,13 +90,13 @@ func (a row) folders() []string {
 	var all []string
 	for _, c := range a.Cells {
 		id := configs.Cell{Label: c.Label, Network: c.Network, Seed: c.Seed}.ID()
-		all = append(all, path.Join(a.part.name, report.CellsFolder, id))
+		all = append(all, path.Join(a.part.name, cells.CellsFolder, id))
 	}
 	return all
 }
 
 // accuracyOf returns the final accuracy of a cell, NaN if it has none.
-func accuracyOf(c report.Cell, kind report.AccuracyKind) float64 {
+func accuracyOf(c cells.Cell, kind study.AccuracyKind) float64 {
 	if v := kind.Of(c); v != nil {
 		return *v
 	}
@@ -103,8 +104,8 @@ func accuracyOf(c report.Cell, kind report.AccuracyKind) float64 {
 }
 
 // kindWords names the kind of accuracies where it is not the usual one.
-func kindWords(kind report.AccuracyKind) string {
-	if kind == report.OfReplicas {
+func kindWords(kind study.AccuracyKind) string {
+	if kind == study.OfReplicas {
 		return ", means over replicas"
 	}
 	return ""
@@ -120,7 +121,7 @@ func (a row) target() (record.Target, bool) {
 }
 
 // reached returns when a cell reached the target, nil if it did not.
-func reached(c report.Cell, t record.Target) *record.Reached {
+func reached(c cells.Cell, t record.Target) *record.Reached {
 	if t.Metric == record.TestAccuracy {
 		return c.ToAccuracy
 	}

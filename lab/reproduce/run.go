@@ -14,9 +14,9 @@ import (
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/safefile"
 	"gossiptrainer/lab/compare"
+	"gossiptrainer/lab/study"
 )
 
 // Options configure a reproduction. Those of the comparisons apply to each of them; Dir is the folder of all.
@@ -106,7 +106,7 @@ func (r *Run) report(p Part) error {
 	shown := r.Progress()
 	defer shown.Clear()
 	shown.Tell("writing the report of "+p.Comparison, time.Now())
-	_, _, err := compare.WriteReport(r.folder(p))
+	_, _, err := study.WriteFiles(r.folder(p))
 	return err
 }
 
@@ -186,7 +186,7 @@ func Judge(dir string) (*Page, error) {
 	}
 	r := &Run{Options{Options: compare.Options{Dir: dir}}, paper, size}
 	for _, p := range size.Parts {
-		if _, _, err := compare.WriteReport(r.folder(p)); err != nil && !nothing(err) {
+		if _, _, err := study.WriteFiles(r.folder(p)); err != nil && !nothing(err) {
 			return nil, err
 		}
 	}
@@ -195,14 +195,14 @@ func Judge(dir string) (*Page, error) {
 
 // nothing reports whether a part has no finished cell yet.
 func nothing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, report.ErrNoCell)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, study.ErrNoCell)
 }
 
 // Page judges the claims by the parts that have been run, and writes the page.
 func (r *Run) Page() (*Page, error) {
 	parts, page := map[string]*part{}, &Page{Paper: r.paper, Size: r.size, Dir: r.Dir}
 	for _, p := range r.size.Parts {
-		study, err := report.OpenStudy(r.folder(p))
+		study, err := study.Read(r.folder(p))
 		if nothing(err) {
 			continue
 		}

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/record"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/lab/compare"
 )
 
@@ -93,7 +93,7 @@ func TestPage(t *testing.T) {
 	name := "a<b"
 	p := made(accurate(name, 0.5, 0.51), accurate("b", 0.4, 0.41))
 	p.study.Groups[0].Cells[0].Summary.Algorithm = "dpsgd"
-	p.study.Networks, p.study.Seeds = []report.Network{{Name: "slow"}}, []uint64{1, 2}
+	p.study.Networks, p.study.Seeds = []cells.Network{{Name: "slow"}}, []uint64{1, 2}
 	p.study.Targets = record.Targets{}
 	claim := Claim{Words: "A is better.", Quote: "A < B & C", Place: "table 1",
 		Reported: "91 % & more", Note: "It is small.",

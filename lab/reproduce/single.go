@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"math"
 
+	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/report"
 )
 
 // misses judges whether no run of a reaches the target. A run that diverges does not.
 func (a row) misses() (string, Verdict) {
 	target, ok := a.target()
-	if !ok || a.count(report.CellFailed) > 0 {
+	if !ok || a.count(cells.Failed) > 0 {
 		return fmt.Sprintf("%s has no target, or runs that failed", a.Label), Untested
 	}
 	n := a.missed(target)
@@ -71,7 +71,7 @@ func (a row) repairs() (string, Verdict) {
 // closer judges whether the replicas of a end closer together than those of b, by a factor.
 func (a row) closer(b row, factor float64) (string, Verdict) {
 	var ours, theirs, ratios []float64
-	a.paired(b, func(x, y report.Cell) {
+	a.paired(b, func(x, y cells.Cell) {
 		if x.Consensus != nil && y.Consensus != nil && *x.Consensus > 0 {
 			ours, theirs = append(ours, *x.Consensus), append(theirs, *y.Consensus)
 			ratios = append(ratios, *y.Consensus / *x.Consensus)
@@ -88,7 +88,7 @@ func (a row) closer(b row, factor float64) (string, Verdict) {
 // then judges whether a is more accurate than b by some points when the first of the two ends.
 func (a row) then(b row, points float64) (string, Verdict) {
 	var ours, theirs, differences, times []float64
-	a.paired(b, func(x, y report.Cell) {
+	a.paired(b, func(x, y cells.Cell) {
 		end := min(x.Time, y.Time)
 		p, q := a.AccuracyAt(x.Seed, end), b.AccuracyAt(y.Seed, end)
 		if p != nil && q != nil && !math.IsNaN(*p-*q) {

@@ -17,9 +17,9 @@ import (
 	"strings"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/chart"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
-	"gossiptrainer/internal/report"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/lab/views"
 	"gossiptrainer/studies/markdown"
@@ -156,15 +156,15 @@ func write(ctx context.Context, output string, p plan) error {
 // sketch draws error and bytes against the rate, for the most workers and both codecs. A logarithmic axis has no 0, so
 // the curves begin at the smallest rate above it.
 func sketch(out *bytes.Buffer, results []result, p plan) error {
-	left := report.Lines{X: "changes per member and 1000 exchanges", Y: "test error"}
-	right := report.Lines{X: left.X, Y: "MB sent per member at the end"}
+	left := chart.Lines{X: "changes per member and 1000 exchanges", Y: "test error"}
+	right := chart.Lines{X: left.X, Y: "MB sent per member at the end"}
 	largest := 0
 	for _, r := range results {
 		largest = max(largest, r.size)
 	}
 	for _, graph := range graphs {
 		for _, codec := range codecs {
-			wrong, sent := report.Line{Name: graph + ", " + codec.name}, report.Line{Name: graph + ", " + codec.name}
+			wrong, sent := chart.Line{Name: graph + ", " + codec.name}, chart.Line{Name: graph + ", " + codec.name}
 			for _, r := range results {
 				if r.size != largest || r.graph != graph || r.codec.name != codec.name || r.failed != "" {
 					continue
@@ -177,7 +177,7 @@ func sketch(out *bytes.Buffer, results []result, p plan) error {
 			}
 		}
 	}
-	return report.WriteLines(out, left, right, "png")
+	return chart.WriteLines(out, left, right, "png")
 }
 
 func document(results []result, p plan, picture string) string {

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/chart"
 	"gossiptrainer/studies/markdown"
 )
 
 // panels returns the two panels of the picture: all quantizers, and the best.
-func panels(curves []curve) (all, some report.Lines) {
-	all = report.Lines{X: "round", Y: "E |C(g) − g|² / |g|²"}
-	some = report.Lines{X: "round", Y: "the same, of the best"}
+func panels(curves []curve) (all, some chart.Lines) {
+	all = chart.Lines{X: "round", Y: "E |C(g) − g|² / |g|²"}
+	some = chart.Lines{X: "round", Y: "the same, of the best"}
 	for _, c := range curves {
-		line := report.Line{Name: c.name, Y: c.variance}
+		line := chart.Line{Name: c.name, Y: c.variance}
 		for _, k := range c.rounds {
 			line.X = append(line.X, float64(k))
 		}

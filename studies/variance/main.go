@@ -21,7 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"gossiptrainer/internal/report"
+	"gossiptrainer/internal/chart"
 	"gossiptrainer/studies/markdown"
 )
 
@@ -77,7 +77,7 @@ func (f files) writeFigure(p plan, samples []sample) error {
 	}
 	var picture bytes.Buffer
 	all, some := panels(curves)
-	if err := report.WriteLines(&picture, all, some, "png"); err != nil {
+	if err := chart.WriteLines(&picture, all, some, "png"); err != nil {
 		return err
 	}
 	image := strings.TrimSuffix(f.figure, filepath.Ext(f.figure)) + ".png"
