@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,7 +26,6 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/membership"
-	"gossiptrainer/internal/modelfile"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/node"
@@ -327,10 +325,8 @@ func (m *Member) keep(out *members.Outcome) error {
 	w := m.maker.Latest(out.ID)
 	own := w.Model()
 	x, digest := own.X, record.Digest(own.X)
-	saved := m.Run.Files().Saved(x, own.Statistics)
-	saved.Metadata[modelfile.MetaRank] = strconv.Itoa(int(out.ID))
-	saved.Metadata[modelfile.MetaRounds] = strconv.Itoa(out.Rounds)
-	saved.Metadata[modelfile.MetaDigest] = hex.EncodeToString(digest[:])
+	saved := m.Run.Files().Final(x, own.Statistics,
+		record.Final{Rank: int(out.ID), Rounds: out.Rounds, Digest: hex.EncodeToString(digest[:])})
 	space := runfolder.SpaceError{Dir: m.Dir, Key: "output.dir", What: "a final model", Need: int64(4 * len(x))}
 	err := m.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(m.Dir, int(out.ID)), saved) })
 	if err != nil {

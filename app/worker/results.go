@@ -2,14 +2,12 @@ package worker
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
-	"gossiptrainer/internal/modelfile"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
@@ -55,8 +53,7 @@ func Stacks(run *experiment.Run) bool {
 
 // SaveReplicas writes the final models of a simulation that Stacks.
 func (r *Results) SaveReplicas(run *experiment.Run, models score.InMemory, rounds int) error {
-	metadata := run.Files().Saved(models[0].X, models[0].Statistics).Metadata
-	metadata[modelfile.MetaRank], metadata[modelfile.MetaRounds] = "all", strconv.Itoa(rounds)
+	metadata := run.Files().All(rounds)
 	space := runfolder.SpaceError{
 		Dir: r.Dir, Key: "output.dir", What: "the final models", Need: floatBytes * int64(run.Dim()) * int64(len(models)),
 	}
@@ -73,9 +70,7 @@ func (r *Results) SaveMean(run *experiment.Run, models score.InMemory, digest st
 	if err != nil {
 		return err
 	}
-	mean := run.Files().Saved(models.Mean(), statistics)
-	mean.Metadata[modelfile.MetaRank], mean.Metadata[modelfile.MetaDigest] = "average", digest
-	mean.Metadata["averaged"] = strconv.Itoa(len(models))
+	mean := run.Files().Mean(models.Mean(), statistics, len(models), digest)
 	space := runfolder.SpaceError{
 		Dir: r.Dir, Key: "output.dir", What: "the average model", Need: floatBytes * int64(run.Dim()),
 	}
@@ -102,10 +97,7 @@ const floatBytes = 4
 // save writes the replica of a worker.
 func (r *Results) save(final *record.Final, run *experiment.Run, w *build.Worker) error {
 	own := w.Model()
-	model := run.Files().Saved(own.X, own.Statistics)
-	model.Metadata[modelfile.MetaRank] = strconv.Itoa(final.Rank)
-	model.Metadata[modelfile.MetaRounds] = strconv.Itoa(final.Rounds)
-	model.Metadata[modelfile.MetaDigest] = final.Digest
+	model := run.Files().Final(own.X, own.Statistics, *final)
 	space := runfolder.SpaceError{
 		Dir: r.Dir, Key: "output.dir", What: "a final model", Need: floatBytes * int64(len(own.X)),
 	}
@@ -121,9 +113,7 @@ func (r *Results) SaveAverage(
 	if len(finals) == 0 {
 		return nil
 	}
-	mean := train.Averaging{Watch: watch, Metadata: map[string]string{
-		modelfile.MetaRank: "average", modelfile.MetaDigest: digest,
-	}}
+	mean := train.Averaging{Watch: watch, Metadata: run.Files().Average(digest)}
 	for _, final := range finals {
 		mean.Files = append(mean.Files, runfolder.ModelPath(r.Dir, final.Rank))
 	}

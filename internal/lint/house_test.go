@@ -96,7 +96,7 @@ func flat(structs map[string]declaration, d declaration, above []string) int {
 var today = map[string]map[string]int{
 	"fields": {
 		"app/dash Peer": 27, "app/peer Lab": 31, "app/peer Part": 29,
-		"app/session Session": 24, "app/status Answer": 27, "gossip PairWorker": 22, "gossip Worker": 22,
+		"app/session Session": 24, "app/status Answer": 27, "gossip PairWorker": 22, "gossip Worker": 23,
 		"gossip/replay Replay": 21, "internal/bridge Script": 22, "internal/kernel/gen drawer": 21,
 		"internal/kernel/gen quantizer": 37, "internal/kernel/gen rounder": 21, "internal/cells Cell": 53,
 		"internal/report Explained": 40, "lab/study Study": 27, "internal/sim faultSim": 28,

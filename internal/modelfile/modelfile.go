@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"sync"
 
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
@@ -113,15 +115,49 @@ func (f *Files) Layout() []model.Param { return f.form.Layout() }
 // running statistics has none. The replica must not change until it is written.
 func (f *Files) Saved(x, statistics []float32) train.Saved {
 	saved := f.Tensors(x, statistics)
-	saved.Metadata = map[string]string{
+	saved.Metadata = f.metadata()
+	return saved
+}
+
+// metadata returns those of the run.
+func (f *Files) metadata() map[string]string {
+	all := map[string]string{
 		"format": "pt", // says that the layout is PyTorch's
 		MetaRun:  f.cfg.Name, MetaSeed: strconv.FormatUint(f.cfg.Seed, 10), MetaPeers: strconv.Itoa(f.workers),
 		MetaModel: text(f.cfg.ModelSettings()),
 	}
 	if f.data != nil {
-		saved.Metadata[MetaData], saved.Metadata[shards.MetaInput] = text(f.cfg.DataSet()), f.data.Input()
+		all[MetaData], all[shards.MetaInput] = text(f.cfg.DataSet()), f.data.Input()
 	}
+	return all
+}
+
+// Final is Saved of the final replica of a worker.
+func (f *Files) Final(x, statistics []float32, of record.Final) train.Saved {
+	saved := f.Saved(x, statistics)
+	saved.Metadata[MetaRank], saved.Metadata[MetaRounds] = strconv.Itoa(of.Rank), strconv.Itoa(of.Rounds)
+	saved.Metadata[MetaDigest] = of.Digest
 	return saved
+}
+
+// All returns the metadata of a file with the replicas of all workers after some rounds.
+func (f *Files) All(rounds int) map[string]string {
+	all := f.metadata()
+	all[MetaRank], all[MetaRounds] = "all", strconv.Itoa(rounds)
+	return all
+}
+
+// Mean is Saved of the mean of some replicas of a run with a digest.
+func (f *Files) Mean(x, statistics []float32, replicas int, digest string) train.Saved {
+	saved := f.Saved(x, statistics)
+	maps.Copy(saved.Metadata, f.Average(digest))
+	saved.Metadata["averaged"] = strconv.Itoa(replicas)
+	return saved
+}
+
+// Average returns what the metadata of a mean say beside those of its run.
+func (f *Files) Average(digest string) map[string]string {
+	return map[string]string{MetaRank: "average", MetaDigest: digest}
 }
 
 func text(value any) string {

@@ -2,14 +2,12 @@ package views
 
 import (
 	"context"
-	"strconv"
 
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/gossip/view"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/membership"
-	"gossiptrainer/internal/modelfile"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"
@@ -61,12 +59,10 @@ func Train(ctx context.Context, s *session.Session, h Happening) (score.InMemory
 		if f.Data, err = run.Data().Rows(topology.Rank(rank)); err != nil {
 			return nil, nil, err
 		}
-		saved := run.Files().Saved(models[rank].X, models[rank].Statistics)
 		id := int(o.IDs[rank])
 		end.IDs = append(end.IDs, id)
-		saved.Metadata[modelfile.MetaRank] = strconv.Itoa(id)
-		saved.Metadata[modelfile.MetaRounds] = strconv.Itoa(f.Rounds)
-		saved.Metadata[modelfile.MetaDigest] = f.Digest
+		saved := run.Files().Final(models[rank].X, models[rank].Statistics,
+			record.Final{Rank: id, Rounds: f.Rounds, Digest: f.Digest})
 		space := runfolder.SpaceError{Dir: s.Folder.Dir, Key: "output.dir", What: "a final model",
 			Need: 4 * int64(len(models[rank].X))}
 		err := s.Saver.Save(space, func() error { return train.Write(runfolder.ModelPath(s.Folder.Dir, id), saved) })
