@@ -76,9 +76,8 @@ type keptFaults struct {
 
 // A crossing is the state of a worker at the boundary.
 type crossing struct {
-	over  bool // the worker has reached the boundary
-	round int  // that the worker begins there
-	state state.Snapshot
+	over  bool          // the worker has reached the boundary
+	round int           // that the worker begins there
 	clock time.Duration // of its machine, see peer.origin
 }
 
