@@ -10,7 +10,7 @@ import (
 	"gossiptrainer/internal/data"
 )
 
-// RankPattern stands for the rank of a worker in data.dir, data.path and data.test.
+// RankPattern stands for the rank of a worker, or the id of a member, in data.dir, data.path and data.test.
 const RankPattern = "{rank}"
 
 // Own reports whether the samples are in files of the user.

@@ -67,7 +67,7 @@ func OwnFolder(loaded *configs.Loaded) error {
 	if !cfg.Data.PerRank() {
 		return nil
 	}
-	if len(cfg.Peers) == 0 {
+	if len(cfg.Peers) == 0 || cfg.Views() { // then peers are those to call
 		return loaded.Locate(configs.Errorf(cfg.Data.FolderKey(), "without a roster this machine has no rank before "+
 			"it has shown its data: name its own, as in --set %s=NAME", cfg.Data.FolderKey()))
 	}

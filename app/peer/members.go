@@ -19,6 +19,7 @@ import (
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/node"
+	"gossiptrainer/node/identity"
 	"gossiptrainer/topology"
 )
 
@@ -30,6 +31,11 @@ func (p *Supervised) sits(ctx context.Context, client *fleet.Client, run *experi
 		return fmt.Errorf("output: %w", err)
 	}
 	o := nodeOptions(run)
+	var err error
+	if o.Identity, err = identity.Open(filepath.Join(dir, runfolder.Key)); err != nil { // it may come back
+		return err
+	}
+	defer o.Identity.Close()
 	o.Logger, o.Listen, o.Host = p.Log, []string{loopback(o.Transport)}, fmt.Sprint("peer ", p.Rank)
 	introduced := func(ctx context.Context, n *node.Node) ([]node.Peer, error) {
 		contacts, err := client.Introduce(ctx, fleet.Contact{ID: n.ID(), Addrs: n.Addrs()})

@@ -84,6 +84,13 @@ func Gather(s *session.Session) (score.Replicas, []record.Membership, error) {
 // remain makes the session that of the members at the end.
 func remain(s *session.Session, all []Result, log *view.Log) (score.Replicas, []record.Membership, error) {
 	sized, err := experiment.Resized(s.Run, len(all))
+	if err == nil {
+		var ids []view.ID
+		for _, r := range all {
+			ids = append(ids, view.ID(r.Member))
+		}
+		sized, err = membership.Manned(sized, log, ids)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

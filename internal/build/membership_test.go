@@ -11,6 +11,7 @@ import (
 
 // Each run whose members cannot come and go is refused at the key, with what to do.
 func TestMembersThatCannotComeAndGo(t *testing.T) {
+	own := classFile(t, t.TempDir(), "own.csv", map[string]int{"a": 20, "b": 20})
 	for want, set := range map[string][]string{
 		"algorithm.name: dcd: members cannot come and go: it sends steps":  {"algorithm.name=dcd"},
 		"algorithm.name: ecd: members cannot come and go: it sends steps":  {"algorithm.name=ecd"},
@@ -27,6 +28,8 @@ func TestMembersThatCannotComeAndGo(t *testing.T) {
 			"algorithm.controller.name=mqgrad"},
 		"data.weights: samples: members cannot come and go: the weights are those of the founders: must be workers": {
 			"data.weights=samples"},
+		"train.epochs: members cannot come and go: no machine knows how many rows of their own the others bring": {
+			"data={name: file, path: '" + own + "', partition: local}", "train.epochs=2", "train.batch=1"},
 		"data.sizes.law: shares: members cannot come and go: the list is one of the founders: must be natural": {
 			"data.sizes={law: shares, shares: [1, 2, 3, 4, 5, 6, 7, 8]}"},
 		"data.label_noise: members cannot come and go: the list is one of the founders: must have one number": {

@@ -44,9 +44,9 @@ func checkViews(r *Run) error {
 			"stay: must be adaptive, measured or fixed", a.Theta.Rule, r.method)
 		e.Problems[0].Hint = "with adaptive the members choose the bound in the run; or set algorithm.codec to full"
 		return e
-	case r.data.Local():
-		return configs.Errorf("data.partition", "local: members cannot come and go here: each worker has files of its own: "+
-			"must be iid, labels or dirichlet")
+	case r.data.Local() && r.cfg.Train.Epochs > 0:
+		return configs.Errorf("train.epochs", "members cannot come and go: no machine knows how many rows of their own the "+
+			"others bring: leave it out, and give train.rounds").With("data.partition")
 	case r.cfg.Data.Weighted():
 		return configs.Errorf("data.weights", "%s: members cannot come and go: the weights are those of the founders: "+
 			"must be workers", r.cfg.Data.Weights)

@@ -10,7 +10,9 @@ import (
 
 	"gossiptrainer/configs"
 	compared "gossiptrainer/internal/settings"
+	"gossiptrainer/internal/shards"
 	"gossiptrainer/model"
+	"gossiptrainer/topology"
 )
 
 // Where each machine has files of its own and sees no others, the machines tell each other their rows when they meet.
@@ -118,10 +120,40 @@ func Resized(r *Run, n int) (*Run, error) {
 	cfg.Train.Epochs = 0 // their rounds are known
 	spec := sized(cfg.Topology.Spec(), n)
 	cfg.Topology.Rows, cfg.Topology.Cols = spec.Rows, spec.Cols
-	resized, err := New(cfg)
+	var resized *Run
+	var err error
+	if r.data.Local() { // Owned gives it the data of the members
+		resized, err = assemble(&Run{cfg: cfg, method: r.method, data: r.data})
+	} else {
+		resized, err = New(cfg)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("a view of %d members: %w", n, err)
 	}
 	resized.program = r.program
 	return resized, nil
+}
+
+// Owned returns a run with the data of some members, by rank, where each has files of its own: see shards.Dataset.Of.
+func Owned(r *Run, ids ...topology.Rank) (*Run, error) {
+	own, err := shards.Of(r.data, ids...)
+	if err != nil {
+		return nil, err
+	}
+	return with(r, own), nil
+}
+
+// Sharing returns a run with the data of another one of the same settings.
+func Sharing(r, other *Run) *Run { return with(r, other.data) }
+
+// with returns the run with other data of the same form.
+func with(r *Run, data *shards.Dataset) *Run {
+	if data == r.data {
+		return r
+	}
+	own := *r
+	own.data = data
+	own.files = r.files.With(data)
+	own.scorer = newScorer(&own)
+	return &own
 }

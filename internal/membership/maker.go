@@ -28,6 +28,7 @@ type Maker struct {
 	run    *experiment.Run
 	runs   map[int]*experiment.Run // by number of workers
 	shards map[int][]data.Set      // by number of workers
+	owned  map[view.ID]*owned      // by member, where each has files of its own
 	theta  *modulo.Certificates
 
 	mu     sync.Mutex
@@ -41,7 +42,7 @@ func NewMaker(run *experiment.Run) (*Maker, error) {
 	}
 	theta, err := run.Modulo().Certificates()
 	return &Maker{run: run, runs: map[int]*experiment.Run{run.N(): run}, shards: map[int][]data.Set{}, theta: theta,
-		latest: map[view.ID]*build.Member{}}, err
+		owned: map[view.ID]*owned{}, latest: map[view.ID]*build.Member{}}, err
 }
 
 // Certain returns what says whether a record leaves a certificate of θ, nil if none is needed.
@@ -79,7 +80,7 @@ func (m *Maker) Enter(p retrace.Place) (retrace.Member, error) {
 	if m.Enters != nil {
 		m.Enters(p)
 	}
-	run, shard, err := m.part(p.Log.At(p.View), p.Rank)
+	run, shard, err := m.part(p.Log, p.View, p.ID, p.Rank)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ type pairMaker struct{ *Maker }
 
 // Enter makes a member, or gives the one before another shard.
 func (m pairMaker) Enter(p pairs.Place) (pairs.Worker, error) {
-	run, shard, err := m.part(p.Log.At(p.View), p.Rank)
+	run, shard, err := m.part(p.Log, p.View, p.ID, p.Rank)
 	if err != nil {
 		return nil, err
 	}
@@ -124,13 +125,16 @@ func (m *Maker) enter(id view.ID, made *build.Member) *watched {
 }
 
 // part returns the run of as many workers as a view has members, and the data of one of them.
-func (m *Maker) part(r *view.Record, rank int) (*experiment.Run, data.Set, error) {
-	run, err := m.Resized(len(r.Members))
+func (m *Maker) part(log *view.Log, v int, id view.ID, rank int) (*experiment.Run, data.Set, error) {
+	run, err := m.resized(len(log.At(v).Members))
 	if err != nil {
 		return nil, data.Set{}, err
 	}
-	own, err := m.shard(run, rank)
-	return run, own, err
+	if run.Data().Local() {
+		return m.own(run, log, id)
+	}
+	shard, err := m.shard(run, rank)
+	return run, shard, err
 }
 
 // shard returns the data of a worker of a run.
@@ -163,8 +167,8 @@ func (w *watched) Gradient(k int, x []float32) ([]float32, float32, error) {
 	return w.Member.Gradient(k, x)
 }
 
-// Resized returns the run of n workers.
-func (m *Maker) Resized(n int) (*experiment.Run, error) {
+// resized returns the run of n workers.
+func (m *Maker) resized(n int) (*experiment.Run, error) {
 	if m.runs[n] == nil {
 		var err error
 		if m.runs[n], err = experiment.Resized(m.run, n); err != nil {

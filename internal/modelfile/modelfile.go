@@ -73,6 +73,13 @@ func New(cfg configs.Config, size model.Size, workers int, data *shards.Dataset)
 	return f, nil
 }
 
+// With returns the files of a run with other data of the same form.
+func (f *Files) With(data *shards.Dataset) *Files {
+	other := *f
+	other.data = data
+	return &other
+}
+
 // unfit says that the file train.from cannot be the start of the run.
 func unfit(err error) error {
 	e := configs.Errorf("train.from", "%v", err)

@@ -42,7 +42,8 @@ func countClasses(sources []*data.Source) *classes {
 // machine has.
 func (d *Dataset) checkClasses() error {
 	if c := countClasses(d.sources); c != nil {
-		alone := d.local && len(d.sources) == 1 && d.cfg.Topology.Size > 1 // other machines may have rows of any class
+		// Other machines may have rows of any class.
+		alone := d.local && len(d.sources) == 1 && (d.cfg.Topology.Size > 1 || d.cfg.Views())
 		if err := d.checkUntrained(c, alone); err != nil {
 			return err
 		}

@@ -56,7 +56,11 @@ func Open(cfg configs.Config, trained *data.Trained) (*Dataset, error) {
 	c := cfg.Data
 	d := &Dataset{cfg: cfg, trained: trained, local: c.Partition == "local"}
 	var err error
-	if d.sources, err = openData(cfg, d.trained); err != nil {
+	var ranks []topology.Rank
+	for rank := range cfg.Topology.Size {
+		ranks = append(ranks, topology.Rank(rank))
+	}
+	if d.sources, err = openData(cfg, d.trained, ranks); err != nil {
 		return nil, err
 	}
 	classes := d.sources[0].Info.Classes
@@ -140,13 +144,13 @@ func (d *Dataset) Told() (quiet, loud []string) {
 }
 
 // openData opens the source that all workers share, or one per worker.
-func openData(cfg configs.Config, trained *data.Trained) ([]*data.Source, error) {
+func openData(cfg configs.Config, trained *data.Trained, workers []topology.Rank) ([]*data.Source, error) {
 	c := cfg.Data
 	ranks := []configs.Data{c}
 	if c.PerRank() {
 		ranks = nil
-		for rank := range cfg.Topology.Size {
-			ranks = append(ranks, c.OfRank(rank))
+		for _, rank := range workers {
+			ranks = append(ranks, c.OfRank(int(rank)))
 		}
 	}
 	if c.Name == "file" {

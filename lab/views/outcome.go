@@ -67,7 +67,7 @@ func (o *Outcome) Models() score.InMemory {
 // Finals returns the run of as many workers as there are members at the end, and their results by rank in the last
 // view, with scores of their replicas.
 func (o *Outcome) Finals() (*experiment.Run, []record.Final, error) {
-	run, err := o.members.Resized(len(o.IDs))
+	run, err := o.members.Ended(o.Log, o.IDs)
 	if err != nil {
 		return nil, nil, err
 	}

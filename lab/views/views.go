@@ -77,6 +77,9 @@ func Replay(run *experiment.Run, file string) (*Result, error) {
 		return nil, fmt.Errorf("views: %s: view 0 has %s, the run file %d: take the run file of the same run", file,
 			human.Count(n, "member"), run.N())
 	}
+	if err := membership.Lacking(run, log); err != nil {
+		return nil, err
+	}
 	o, err := replay(m, log)
 	if err != nil {
 		return nil, err
