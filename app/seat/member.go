@@ -57,6 +57,7 @@ type Member struct {
 	scripted *script.Member
 	scored   struct{ loss, accuracy float64 } // by the script, of the final model
 	told     account
+	keeper   *keeper // nil: it keeps no states
 }
 
 // A Result is the end of a member.
@@ -97,6 +98,10 @@ func (m *Member) Take(ctx context.Context, o node.Options, leave <-chan struct{}
 		return nil, err
 	}
 	m.maker.Before = m.score
+	if k := m.keeper; k != nil {
+		k.m = m
+		defer k.busy.Wait()
+	}
 	m.enlist()
 	m.told.run, m.told.rounds = m.Run.Config().Name, int(m.Run.Config().Train.Rounds)
 	if m.told.folder, err = filepath.Abs(m.Dir); err != nil { // a client may run in another folder
@@ -225,7 +230,7 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 		Council: members.Times(council.Options{Seed: cfg.Seed, Base: m.maker.Base(), Margin: 1, Most: cfg.Membership.Max,
 			Certain: m.maker.Certain()},
 			time.Duration(cfg.Membership.Grace)),
-	}, MostPayload: int(4*floats*dim) + 1<<16, MostState: 64*floats*dim + 1<<20}
+	}, Keep: m.keeper.keeping(), MostPayload: int(4*floats*dim) + 1<<16, MostState: 64*floats*dim + 1<<20}
 	if m.Run.Method().Asynchronous() {
 		o.Pairs = m.maker.Pairs()
 	}
@@ -235,8 +240,16 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 			return members.Score{Loss: s.Loss, Accuracy: s.Accuracy}
 		}
 	}
-	if at.Place != nil {
+	switch {
+	case at.Place != nil:
 		return members.Join(o, at.Place)
+	case at.Founders == nil:
+		from := m.keeper.from
+		log, err := view.Resume(from.log, from.Report, at.Lineage)
+		if err != nil {
+			return nil, fmt.Errorf("--resume: %w", err)
+		}
+		return members.Resume(o, log, from.State, from.Report.ID)
 	}
 	return members.Found(o, at.Founders, at.Self)
 }
@@ -426,13 +439,23 @@ func among(founder bool, introduce Introduce) Meet {
 	}
 }
 
-// OnLAN is Take for a peer on a LAN, with the session of its user. The child trains an external model, nil of another.
+// A Luggage is what a machine brings into a run on a LAN.
+type Luggage struct {
+	Script *script.Child // trains an external model; nil: the model is built in
+	From   *Kept         // of a run that the machine resumes; nil: nothing
+}
+
+// OnLAN is Take for a peer on a LAN, with the session of its user.
 func OnLAN(
-	ctx context.Context, s *session.Session, child *script.Child, o node.Options, leave <-chan struct{},
+	ctx context.Context, s *session.Session, own Luggage, o node.Options, leave <-chan struct{},
 ) (*Result, error) {
+	from := own.From
 	o.Contacts, o.Roster = members.Contacts(o.Roster), nil // those to call where there is no multicast
-	m := Member{Run: s.Run, Script: child, Dir: s.Folder.Dir, Saver: s.Saver, Hear: s.Event, Out: s.Display,
-		Meet: func(ctx context.Context, n *node.Node, _ bool) (*members.Meeting, error) {
+	m := Member{Run: s.Run, Script: own.Script, Dir: s.Folder.Dir, Saver: s.Saver, Hear: s.Event, Out: s.Display,
+		keeper: &keeper{from: from}, Meet: func(ctx context.Context, n *node.Node, again bool) (*members.Meeting, error) {
+			if from != nil && !again {
+				return members.Return(ctx, node.ProcessOf(n), from.Exchange)
+			}
 			return members.Meet(ctx, node.ProcessOf(n))
 		}}
 	over := make(chan struct{})

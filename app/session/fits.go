@@ -66,6 +66,9 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 			if err := cmp.Or(experiment.CheckFaults(run.Config()), experiment.CheckMember(run)); err != nil {
 				return err
 			}
+			if mode == "lab" && cfg.Checkpoint != configs.Default().Checkpoint {
+				return configs.Errorf("checkpoint", "members of a lab take no checkpoints: leave it out")
+			}
 		}
 		if err := canMeet(run.Network()); err != nil {
 			return err

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"gossiptrainer/app/runfolder"
-	"gossiptrainer/internal/record"
 )
 
 // localRun is a run whose members bring files of their own.
@@ -44,48 +40,14 @@ func TestMachinesBringTheirOwnData(t *testing.T) {
 		t.Skip("starts processes")
 	}
 	t.Parallel()
-	c := &membersLAN{t, t.TempDir()}
-	file := localRun + fmt.Sprintf("node: {join_secret: %016x%016x}\npeers:\n", rand.Uint64(), rand.Uint64())
-	machines := []string{"attic", "shelf", "loft"}
-	address := map[string]string{}
-	for _, machine := range machines {
-		address[machine] = (&site{t: t}).freeAddr()
-		if machine != "loft" {
-			file += fmt.Sprintf("- {id: %s, addrs: [%s]}\n", bytes.TrimSpace(c.ask(machine, "id", "new")), address[machine])
-		}
+	c := newLANRun(t, localRun, 2, "attic", "shelf", "loft")
+	for i, machine := range c.machines {
+		c.write(machine, "mine.csv", ownRows(uint64(i), 12+8*i))
 	}
-	running, said := map[string]*exec.Cmd{}, map[string]*bytes.Buffer{}
-	start := func(machine string) {
-		cmd := c.command(machine, "run", "crew.yaml", "--json", "--set", "node.listen=["+address[machine]+"]")
-		said[machine] = new(bytes.Buffer)
-		cmd.Stdout, cmd.Stderr, running[machine] = said[machine], said[machine], cmd
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() {
-		for machine, cmd := range running {
-			if cmd.ProcessState == nil {
-				cmd.Process.Kill()
-				cmd.Wait()
-			}
-			if t.Failed() {
-				t.Logf("%s: %s", machine, said[machine])
-			}
-		}
-	})
-	for i, machine := range machines {
-		dir := c.command(machine).Dir
-		for name, text := range map[string][]byte{"crew.yaml": []byte(file), "mine.csv": ownRows(uint64(i), 12+8*i)} {
-			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	start("attic")
-	start("shelf")
+	c.start("attic")
+	c.start("shelf")
 	c.members(2, 2)
-	start("loft")
+	c.start("loft")
 	ids := map[string]int{}
 	for _, v := range c.members(3, 3) {
 		ids[filepath.Base(filepath.Dir(filepath.Dir(v.Folder)))] = v.Member
@@ -94,42 +56,22 @@ func TestMachinesBringTheirOwnData(t *testing.T) {
 	if ids["attic"] == 0 { // of two members the older one decides
 		dies, leaves = "shelf", "attic"
 	}
-	running[dies].Process.Kill()
-	running[dies].Wait()
+	c.kill(dies)
 	c.members(2, 2)
-	start(dies) // with the same files and another id
+	c.start(dies) // with the same files and another id
 	c.members(3, 3)
-	if err := running[leaves].Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	running[leaves].Wait()
+	c.leave(leaves)
 	c.members(2, 2)
 	c.ask("loft", "stop")
 	for _, machine := range []string{"loft", dies} {
-		if err := running[machine].Wait(); err != nil {
-			t.Fatalf("%s: %v", machine, err)
-		}
+		c.ends(machine)
 	}
-	s := summaryIn(t, said["loft"].Bytes())
-	folders, err := filepath.Glob(filepath.Join(c.dir, "loft", "out", "crew-*"))
-	if err != nil || len(folders) != 1 {
-		t.Fatalf("run folders %v, error %v", folders, err)
-	}
-	isReplayedWithFiles(t, c, folders[0], s.Digest, ids)
-}
-
-// summaryIn returns the summary among the lines that a machine has printed.
-func summaryIn(t *testing.T, said []byte) (s record.Summary) {
-	t.Helper()
-	at := bytes.Index(said, []byte("\n{"))
-	if err := json.NewDecoder(bytes.NewReader(said[at+1:])).Decode(&s); err != nil || at < 0 || s.Digest == "" {
-		t.Fatalf("no summary with a digest in %s, error %v", said, err)
-	}
-	return s
+	s := c.summary("loft")
+	isReplayedWithFiles(t, c, c.folder("loft"), s.Digest, ids)
 }
 
 // isReplayedWithFiles replays a log: without the files of others, with some of them, and with all.
-func isReplayedWithFiles(t *testing.T, c *membersLAN, folder, digest string, ids map[string]int) {
+func isReplayedWithFiles(t *testing.T, c *lanRun, folder, digest string, ids map[string]int) {
 	t.Helper()
 	replay := func(set string) (out, said string) {
 		cmd := c.command("loft", "sim", filepath.Join(folder, runfolder.RunFile), "--views", folder, "--json", "--set", set)

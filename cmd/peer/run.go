@@ -42,6 +42,8 @@ the same command, without --resume, brings it back.
 Where members come and go (membership.mode: view), one more machine joins a run that goes
 on, and Ctrl-C on a machine leaves it: the others go on. With --until this machine stops
 the run for all, as peer stop does: after a time, or at a loss or an accuracy of its own.
+After all machines were switched off, --resume on one or all of them goes on from the
+newest state that one has kept.
 Members without a majority of voters wait. If the others never come back, end them with
 Ctrl-C. Then --without-majority FOLDER begins another run of that name from the model in
 a run folder of theirs. Neither run takes anything from the other.
@@ -94,6 +96,9 @@ func (p peerFlags) load(file *runFile, args []string) (*configs.Loaded, session.
 		return nil, ends, err
 	}
 	file.scored = ends.Targets.Accuracy > 0
+	if file.resume && p.onward != "" {
+		return nil, ends, errBoth
+	}
 	loaded, err := file.load(args)
 	if err == nil && p.onward != "" && loaded.Config.Views() {
 		var set []string
@@ -104,7 +109,7 @@ func (p peerFlags) load(file *runFile, args []string) (*configs.Loaded, session.
 	}
 	switch {
 	case err != nil:
-	case loaded.Config.Views() && (file.resume || p.rank != peer.AnyRank):
+	case loaded.Config.Views() && p.rank != peer.AnyRank:
 		err = errStay
 	case !loaded.Config.Views() && p.until != nil:
 		err = errUntil
@@ -136,7 +141,7 @@ func runPeer(ctx context.Context, c *console, file *runFile, args []string, flag
 	}
 	defer who.Close()
 	if cfg := run.Config(); cfg.Views() {
-		return runMember(ctx, c, run, &member{secret, who, child, said, ends})
+		return runMember(ctx, c, file, run, &member{secret, who, child, said, ends})
 	}
 	dir, run, err := file.resumed(run, who.ID())
 	if err != nil {
@@ -182,9 +187,14 @@ func openKey(run *experiment.Run) (*identity.Identity, error) {
 	return identity.Open(path)
 }
 
-// errStay refuses flags of workers that stay.
-var errStay = advice.Usage(errors.New("run: --resume and --rank have no effect where members come and go"),
-	"start without them: a machine that comes back gets the state of another member")
+// errStay refuses a flag of workers that stay.
+var errStay = advice.Usage(errors.New("run: --rank has no effect where members come and go"),
+	"start without it: a machine that comes back gets the state of another member")
+
+// errBoth refuses two beginnings.
+var errBoth = advice.Usage(errors.New("run: --resume and --without-majority are two ways to go on"),
+	"give --resume where all machines were switched off: rounds and moments go on; give --without-majority where others "+
+		"may still train")
 
 // errUntil refuses an end on one machine of a run that has no way to tell the others.
 var errUntil = advice.Usage(errors.New("run: --until works where members come and go (membership.mode: view)"),
@@ -203,8 +213,33 @@ type member struct {
 	ends   session.Until
 }
 
+// kept returns what this machine has kept of a run that it resumes, nil for another run.
+func (f *runFile) kept(run *experiment.Run, id string) (*seat.Kept, error) {
+	if !f.resume {
+		return nil, nil
+	}
+	cfg := run.Config()
+	if cfg.External() || run.Asynchronous() {
+		return nil, advice.Usage(errors.New("run: --resume: members of scripts and of adpsgd take no checkpoints"),
+			f.command("run", "--without-majority", "FOLDER")+" begins another run from the model in a run folder; after peer "+
+				"stop, "+f.command("run", "--set", "name=NEW", "--set", "train.from=FOLDER/peer-ID.safetensors")+" does")
+	}
+	dir, err := f.folder, error(nil)
+	if dir == "" {
+		dir, err = runfolder.Find(cfg, id)
+	}
+	if err != nil {
+		return nil, runfolder.HintNothing(cfg, err)
+	}
+	return seat.ReadKept(run, dir)
+}
+
 // runMember takes part in a run whose members come and go. A signal leaves it: the others go on.
-func runMember(ctx context.Context, c *console, run *experiment.Run, m *member) error {
+func runMember(ctx context.Context, c *console, file *runFile, run *experiment.Run, m *member) error {
+	from, err := file.kept(run, m.who.ID())
+	if err != nil {
+		return err
+	}
 	if err := m.ends.Check(run); err != nil {
 		return err
 	}
@@ -228,7 +263,8 @@ func runMember(ctx context.Context, c *console, run *experiment.Run, m *member) 
 	cfg := run.Config()
 	c.resort.Extend(leaving + 3*time.Duration(cfg.Membership.Grace))
 	c.loses(func() string { return "the others take this machine for dead after membership.grace, and go on" })
-	result, err := seat.OnLAN(context.WithoutCancel(ctx), s, m.script, options, ctx.Done())
+	result, err := seat.OnLAN(context.WithoutCancel(ctx), s, seat.Luggage{Script: m.script, From: from}, options,
+		ctx.Done())
 	s.Display.Close()
 	if err != nil {
 		return stopped(ctx, err)

@@ -162,11 +162,15 @@ func raftID(id ID) uint64 { return uint64(id) + 1 }
 // never is a number of ticks that do not come: followers are not ticked, because raft draws their patience by itself.
 const never = 1 << 30
 
-// Found returns the council of a founder, whose log has view 0.
+// Found returns the council of a founder, whose log has view 0. The log of a member that resumes a run has more
+// records, and in the last one it is alone.
 func Found(o Options, log *view.Log, host Host) (*Council, error) {
 	c := &Council{o: o, host: host, store: raft.NewMemoryStorage()}
-	c.minutes = minutes{log: log, done: map[ID]bool{}, given: map[uint64]ID{}, next: ID(len(log.At(0).Members)), last: 1}
-	voters, learners := electorate(log.At(0).IDs())
+	c.minutes = minutes{log: log, done: map[ID]bool{}, given: map[uint64]ID{}, next: view.Newest(log) + 1, last: 1}
+	for _, id := range view.Leavers(log) {
+		c.done[id] = true
+	}
+	voters, learners := electorate(log.Last().IDs())
 	c.conf = &pb.ConfState{}
 	for _, id := range voters {
 		c.conf.Voters = append(c.conf.Voters, raftID(id))

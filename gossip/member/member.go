@@ -116,6 +116,7 @@ type place struct {
 	clone    bool                    // state is the sponsor's
 	fence    []ID                    // of the open CLOSE
 	promise  int                     // none: -1
+	hold     int                     // an exchange that it does not begin before its state is kept; none: -1
 	given    map[int]*state.Snapshot // by exchange: its state at the beginning, for newcomers
 	before   [3]int                  // the last exchanges of given
 	wish     gossip.Ready            // the gradient that the machine waits for
@@ -144,7 +145,7 @@ func Join(o Options) (*Member, error) {
 
 func newMember(o Options) *Member {
 	return &Member{o: o, passed: map[ID]bool{},
-		place: place{view: -1, promise: -1, given: map[int]*state.Snapshot{}}, store: newStore()}
+		place: place{view: -1, promise: -1, hold: -1, given: map[int]*state.Snapshot{}}, store: newStore()}
 }
 
 // Council returns the council of the member. The caller may ask it for a newcomer, and must not change it otherwise.
@@ -278,6 +279,9 @@ func (m *Member) bound() int {
 	}
 	if m.place.view >= 0 && m.place.view+1 < m.log.Len() {
 		bound = min(bound, m.log.At(m.place.view+1).First)
+	}
+	if m.place.hold >= 0 {
+		bound = min(bound, m.place.hold)
 	}
 	if together(m) {
 		bound = min(bound, m.place.gather.at+1)

@@ -71,6 +71,20 @@ func New(o member.Options, maker pairs.Maker, log *view.Log) (Participant, error
 	return sharing{m, o}, err
 }
 
+// Resume returns the machine of a member that goes on alone from what it has kept, see member.Resume.
+func Resume(o member.Options, log *view.Log, s member.State) (Participant, error) {
+	m, err := member.Resume(o, log, s)
+	return sharing{m, o}, err
+}
+
+// Sharing returns the member that shares exchanges with all others, nil where members meet in pairs.
+func Sharing(p Participant) *member.Member {
+	if s, ok := p.(sharing); ok {
+		return s.Member
+	}
+	return nil
+}
+
 func newPair(o pairs.Options, log *view.Log) (*pairs.Member, error) {
 	if log == nil {
 		return pairs.Join(o)

@@ -121,9 +121,12 @@ func CheckMember(r *Run) error {
 	case cfg.Wire.Entropy != usual.Wire.Entropy:
 		return configs.Errorf("wire.entropy", "%s: letters of members are not coded: must be %s", cfg.Wire.Entropy,
 			usual.Wire.Entropy)
-	case cfg.Checkpoint != usual.Checkpoint:
-		return configs.Errorf("checkpoint", "members on a network take no checkpoints: one that comes back gets the state "+
-			"of another: leave it out")
+	case cfg.Checkpoint != usual.Checkpoint && (r.method.Asynchronous() || cfg.External()):
+		return configs.Errorf("checkpoint", "members of scripts and of adpsgd take no checkpoints: leave it out")
+	case cfg.Checkpoint.Dir != "":
+		return configs.Errorf("checkpoint.dir", "the checkpoints of a member are in its run folder: leave it out")
+	case cfg.Checkpoint.Journal != usual.Checkpoint.Journal:
+		return configs.Errorf("checkpoint.journal", "a member that comes back gets the state of another: leave it out")
 	case cfg.Node.OpenLinks != usual.Node.OpenLinks:
 		return configs.Errorf("node.open_links", "members keep a link to each other one: leave it out")
 	case cfg.Faults.Tolerance != usual.Faults.Tolerance:

@@ -15,8 +15,6 @@ import (
 	"github.com/libp2p/go-libp2p/core/protocol"
 
 	"gossiptrainer/gossip/council"
-	"gossiptrainer/gossip/member"
-	"gossiptrainer/gossip/participant"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/join"
@@ -37,7 +35,8 @@ type answer struct {
 	ID      *views.ID      `json:"id,omitempty"`
 	Members []views.Member `json:"members,omitempty"` // whose letters the newcomer takes
 	Lineage uint64         `json:"lineage,omitempty,string"`
-	Detail  string         `json:"detail,omitempty"` // why it waits
+	Detail  string         `json:"detail,omitempty"`  // why it waits
+	Resumes *int           `json:"resumes,omitempty"` // the exchange of a process that resumes the run itself
 }
 
 // parse reads a request or an answer. It refuses fields that it does not know.
@@ -140,46 +139,12 @@ func (d *door) serve(t *handshake.Talk) error {
 // asked is the time between two answers.
 const asked = 100 * time.Millisecond
 
-// admit answers a process that asks.
-func (s *Seat) admit(a asking) (r reply) {
-	c := s.m.Council()
-	if given, ok := c.Admitted(a.newcomer.Process); ok {
-		r.ID, r.Members, r.Lineage = &given, s.office.book.list(), s.o.Hello.Lineage
-		return r
-	}
-	log := c.Log()
-	switch {
-	case log == nil || s.m.Standing() == member.Joining:
-		r.Detail = "the member that was asked is a newcomer itself"
-		return r
-	case s.m.Late():
-		r.no = handshake.Refusal(handshake.RunOver, "the run has no exchange left: start a new one")
-	case len(log.Last().Members)+len(council.Waiting(c)) >= s.o.Member.Council.Most && !returns(log, a.newcomer.Key):
-		r.no = handshake.Refusal(handshake.RunFull, "the run is full: it has %d members, and membership.max is %d",
-			len(log.Last().Members)+len(council.Waiting(c)), s.o.Member.Council.Most)
-	case c.Waits():
-		r.Detail = "the members that were asked hear no majority of the voters"
-	}
-	if r.no == nil {
-		c.Ask(a.newcomer)
-	}
-	return r
-}
-
-// returns reports whether a key is that of a member, whose process has ended without a goodbye.
-func returns(log *views.Log, key string) bool {
-	for _, m := range log.Last().Members {
-		if m.Key == key {
-			return true
-		}
-	}
-	return false
-}
-
 // A guest is a process that asks to join a run.
 type guest struct {
 	Peer
 	process uint64 // that no other one has
+	// rival hears the exchange of a process that resumes the run; nil: none does.
+	rival func(who peer.ID, exchange int)
 }
 
 // A Place is what the members of a run give to a newcomer.
@@ -223,6 +188,9 @@ func (g *guest) ask(ctx context.Context, who peer.ID) (*Place, error) {
 		if a.ID != nil {
 			t.Part()
 			return &Place{*a.ID, a.Members, a.Lineage}, nil
+		}
+		if a.Resumes != nil && g.rival != nil {
+			g.rival(who, *a.Resumes)
 		}
 		if a.Detail != "" && g.Said != nil {
 			g.Said(0, a.Detail)
@@ -282,14 +250,4 @@ func (g *guest) seek(ctx context.Context, who peer.AddrInfo, places chan<- *Plac
 		g.Log.Debug("no place", "asked", handshake.Short(who.ID), "err", err)
 		socket.Sleep(ctx, 2*socket.FirstRetry)
 	}
-}
-
-// Join returns the seat of a newcomer at its place.
-func Join(o Options, at *Place) (*Seat, error) {
-	o.Member.Council.ID, o.Hello.Lineage = at.ID, at.Lineage
-	m, err := participant.New(o.Member, o.Pairs, nil)
-	if err != nil {
-		return nil, fmt.Errorf("members: %w", err)
-	}
-	return newSeat(o, m, at.Members), nil
 }

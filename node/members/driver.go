@@ -38,6 +38,7 @@ type Options struct {
 	MostPayload int         // bytes of payload in a frame
 	MostState   int64       // bytes of the state that a newcomer takes
 	Watch       Watch       // sees the run; calls come one at a time
+	Keep        Keeping     // without Take nothing is kept
 	// Parent is the run from which this one goes on without a majority, for the record of its founders; nil: none.
 	Parent *views.Parent
 	// Test scores the model after the last round, in a goroutine of its own; nil: it has no score, NaN.
@@ -71,6 +72,7 @@ type Seat struct {
 	door    *door
 	began   time.Time
 	end     ending
+	kept    keeper
 	heard   map[id]time.Duration // when a letter of a member came last
 	shown   int                  // records that the watch has seen
 	said    string               // the last status
@@ -162,38 +164,6 @@ func (v *vitals) note(now Vitals) {
 	v.last = now
 }
 
-// Found returns the seat of a founder. The founders are in the order of ranks, and self is this one. The lineage of the
-// run is that of the hello in the options.
-func Found(o Options, founders []views.Member, self views.ID) (*Seat, error) {
-	first := views.Record{Members: founders, Lineage: o.Hello.Lineage, Parent: o.Parent}
-	log, err := views.New(o.Member.Council.Base, first)
-	if err != nil {
-		return nil, fmt.Errorf("members: %w", err)
-	}
-	o.Member.Council.ID = self
-	m, err := participant.New(o.Member, o.Pairs, log)
-	if err != nil {
-		return nil, fmt.Errorf("members: %w", err)
-	}
-	return newSeat(o, m, founders), nil
-}
-
-func newSeat(o Options, m participant.Participant, known []views.Member) *Seat {
-	self := o.Member.Council.ID
-	log := o.Log.With("member", int(self))
-	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1),
-		tests: make(chan tested), stops: make(chan struct{}, 1)}
-	s.office = &postOffice{process: &s.o.Peer, self: self, log: log, detect: max(o.Member.Council.Grace/2, 2*pulse),
-		mostPayload: o.MostPayload, mostState: o.MostState, inbox: make(chan arrival, 64), lost: make(chan id, 64),
-		leaves: make(chan struct{}), over: make(chan struct{}), lanes: map[id]*[lanes]*lane{}}
-	s.office.book.enter(known...)
-	s.end.finals = map[id]final{}
-	s.door = newDoor(&s.o.Peer, s.office.over)
-	s.office.open()
-	s.door.open()
-	return s
-}
-
 // ID returns the id of the member.
 func (s *Seat) ID() views.ID { return s.o.Member.Council.ID }
 
@@ -234,14 +204,18 @@ func (s *Seat) Run(ctx context.Context, leave <-chan struct{}) (Outcome, error) 
 		case <-s.stops:
 			council.Stop(s.m.Council())
 		case <-leave:
-			leave, s.end.leaves, s.end.asked = nil, true, s.now()
-			s.m.Leave()
+			leave = nil
+			beginLeave(s)
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
 		if err == nil {
 			err = s.serve()
 		}
+		if err == nil && keep(s) {
+			err = s.serve()
+		}
+		sayLeave(s)
 	}
 	if err == nil {
 		s.office.part()
@@ -473,4 +447,40 @@ func (s *Seat) outcome() Outcome {
 	}
 	o.Rounds = s.m.Done()
 	return o
+}
+
+// admit answers a process that asks.
+func (s *Seat) admit(a asking) (r reply) {
+	c := s.m.Council()
+	if given, ok := c.Admitted(a.newcomer.Process); ok {
+		r.ID, r.Members, r.Lineage = &given, s.office.book.list(), s.o.Hello.Lineage
+		return r
+	}
+	log := c.Log()
+	switch {
+	case log == nil || s.m.Standing() == member.Joining:
+		r.Detail = "the member that was asked is a newcomer itself"
+		return r
+	case s.m.Late():
+		r.no = handshake.Refusal(handshake.RunOver, "the run has no exchange left: start a new one")
+	case len(log.Last().Members)+len(council.Waiting(c)) >= s.o.Member.Council.Most && !returns(log, a.newcomer.Key):
+		r.no = handshake.Refusal(handshake.RunFull, "the run is full: it has %d members, and membership.max is %d",
+			len(log.Last().Members)+len(council.Waiting(c)), s.o.Member.Council.Most)
+	case c.Waits():
+		r.Detail = "the members that were asked hear no majority of the voters"
+	}
+	if r.no == nil {
+		c.Ask(a.newcomer)
+	}
+	return r
+}
+
+// returns reports whether a key is that of a member, whose process has ended without a goodbye.
+func returns(log *views.Log, key string) bool {
+	for _, m := range log.Last().Members {
+		if m.Key == key {
+			return true
+		}
+	}
+	return false
 }

@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
+	"gossiptrainer/gossip/participant"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/record"
 )
@@ -86,7 +87,7 @@ func (s *Seat) over() bool {
 		return true
 	case log == nil:
 		return s.forgotten()
-	case s.end.leaves && (s.solitary(log) || s.deserted()):
+	case s.end.leaves && (s.solitary(log) && !keeps(s) || s.deserted()):
 		s.end.alone = true
 		return true
 	case standing == member.Joining:
@@ -199,4 +200,72 @@ func (s *Seat) tell() {
 			s.office.send(m, letter{finals: all})
 		}
 	}
+}
+
+// A Keeping says when a member keeps its state, from which it can go on after all members were switched off. It also
+// keeps the state when it leaves, and when the run was stopped.
+type Keeping struct {
+	Every int           // rounds from one state to the next, 0: any number
+	After time.Duration // from one state to the next, 0: any time
+	Take  func(member.Kept)
+}
+
+// A keeper keeps states.
+type keeper struct {
+	Keeping
+	wants bool // a state is due
+	round int  // of the last state
+	when  time.Duration
+	told  bool // the members have heard that this one leaves
+}
+
+// due reports whether a state is due after some rounds.
+func (k *keeper) due(round int, now time.Duration) bool {
+	return round > k.round && (k.Every > 0 && round/k.Every > k.round/k.Every || k.After > 0 && now-k.when >= k.After)
+}
+
+// keep keeps the state of the member between two rounds, if one is due. It reports whether the member went on.
+func keep(s *Seat) bool {
+	m, k := participant.Sharing(s.m), &s.kept
+	if m == nil || k.Take == nil {
+		return false
+	}
+	done := s.m.Done()
+	switch standing := s.m.Standing(); {
+	case standing == member.Finished:
+		_, stopped := views.End(s.m.Council().Log())
+		k.wants = stopped && done > k.round
+	case standing != member.Working:
+		k.wants = false
+	default:
+		k.wants = k.wants || k.due(done, s.now())
+	}
+	if !k.wants {
+		return false
+	}
+	state, ok := member.Keep(m)
+	if ok {
+		k.wants, k.round, k.when = false, done, s.now()
+		k.Take(state)
+	}
+	return ok
+}
+
+// beginLeave begins to leave. The state of the member is kept before, as a crew that is switched off goes on from it.
+func beginLeave(s *Seat) {
+	s.end.leaves, s.end.asked = true, s.now()
+	s.kept.wants = s.kept.Take != nil && s.m.Done() > s.kept.round && participant.Sharing(s.m) != nil
+	sayLeave(s)
+}
+
+// keeps reports whether a member that leaves may still keep its state.
+func keeps(s *Seat) bool { return s.kept.wants && s.now()-s.end.asked < s.o.Member.Council.Grace }
+
+// sayLeave tells the members that this one leaves, once its state is kept. It does not wait long.
+func sayLeave(s *Seat) {
+	if !s.end.leaves || s.kept.told || s.kept.wants && s.now()-s.end.asked < s.o.Member.Council.Patience {
+		return
+	}
+	s.kept.told = true
+	s.m.Leave()
 }

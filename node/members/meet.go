@@ -71,6 +71,7 @@ type meet struct {
 	rosters chan roster
 	places  chan *Place
 	failed  chan error
+	rival   func(who peer.ID, exchange int) // see guest
 }
 
 // A roster is that of founders.
@@ -111,7 +112,7 @@ func (m *meet) asked(err error) bool {
 
 // ask asks for a place.
 func (m *meet) ask(ctx context.Context) {
-	g := guest{Peer: m.Peer, process: m.Hello.Epoch}
+	g := guest{Peer: m.Peer, process: m.Hello.Epoch, rival: m.rival}
 	go func() {
 		p, err := g.find(ctx, m.found)
 		switch {

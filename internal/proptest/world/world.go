@@ -56,7 +56,8 @@ type Hooks[M Member] struct {
 
 // A World has all members of a run.
 type World[M Member] struct {
-	N      int // founders
+	N      int     // founders
+	First  view.ID // their first id: of one founder that resumes a run it may be above 0
 	Faults int
 	Base   topology.Spec
 	Hooks  Hooks[M]
@@ -361,11 +362,11 @@ func (w *World[M]) Run() error {
 		if err != nil {
 			return err
 		}
-		m, err := w.Hooks.Found(founder.ID, log)
+		m, err := w.Hooks.Found(w.First+founder.ID, log)
 		if err != nil {
 			return err
 		}
-		w.add(m, founder.ID)
+		w.add(m, w.First+founder.ID)
 	}
 	for range w.Faults {
 		w.At(w.Between(0, 1500*time.Millisecond), nil, w.strike)

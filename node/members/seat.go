@@ -1,0 +1,63 @@
+package members
+
+import (
+	"fmt"
+	"time"
+
+	"gossiptrainer/gossip/member"
+	"gossiptrainer/gossip/participant"
+	views "gossiptrainer/gossip/view"
+)
+
+// Found returns the seat of a founder. The founders are in the order of ranks, and self is this one. The lineage of the
+// run is that of the hello in the options.
+func Found(o Options, founders []views.Member, self views.ID) (*Seat, error) {
+	first := views.Record{Members: founders, Lineage: o.Hello.Lineage, Parent: o.Parent}
+	log, err := views.New(o.Member.Council.Base, first)
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
+	o.Member.Council.ID = self
+	m, err := participant.New(o.Member, o.Pairs, log)
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
+	return newSeat(o, m, founders), nil
+}
+
+// Resume returns the seat of the only member of the last view of a log, see view.Resume, with the state that it has
+// kept. The lineage of the run is that of the hello in the options.
+func Resume(o Options, log *views.Log, s member.State, self views.ID) (*Seat, error) {
+	o.Member.Council.ID = self
+	m, err := participant.Resume(o.Member, log, s)
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
+	return newSeat(o, m, log.Last().Members), nil
+}
+
+func newSeat(o Options, m participant.Participant, known []views.Member) *Seat {
+	self := o.Member.Council.ID
+	log := o.Log.With("member", int(self))
+	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1),
+		tests: make(chan tested), stops: make(chan struct{}, 1)}
+	s.office = &postOffice{process: &s.o.Peer, self: self, log: log, detect: max(o.Member.Council.Grace/2, 2*pulse),
+		mostPayload: o.MostPayload, mostState: o.MostState, inbox: make(chan arrival, 64), lost: make(chan id, 64),
+		leaves: make(chan struct{}), over: make(chan struct{}), lanes: map[id]*[lanes]*lane{}}
+	s.office.book.enter(known...)
+	s.end.finals, s.kept.Keeping = map[id]final{}, o.Keep
+	s.door = newDoor(&s.o.Peer, s.office.over)
+	s.office.open()
+	s.door.open()
+	return s
+}
+
+// Join returns the seat of a newcomer at its place.
+func Join(o Options, at *Place) (*Seat, error) {
+	o.Member.Council.ID, o.Hello.Lineage = at.ID, at.Lineage
+	m, err := participant.New(o.Member, o.Pairs, nil)
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
+	return newSeat(o, m, at.Members), nil
+}
