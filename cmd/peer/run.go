@@ -42,11 +42,9 @@ the same command, without --resume, brings it back.
 Where members come and go (membership.mode: view), one more machine joins a run that goes
 on, and Ctrl-C on a machine leaves it: the others go on. With --until this machine stops
 the run for all, as peer stop does: after a time, or at a loss or an accuracy of its own.
-After all machines were switched off, --resume on one or all of them goes on from the
-newest state that one has kept.
+If all were switched off, --resume on one or all goes on from the newest state of one.
 Members without a majority of voters wait. If the others never come back, end them with
-Ctrl-C. Then --without-majority FOLDER begins another run of that name from the model in
-a run folder of theirs. Neither run takes anything from the other.
+Ctrl-C. Then --without-majority FOLDER begins another run from the model in a run folder.
 
 COMMAND is your own script, where the run file says model.name: external. The peer starts it.`,
 		Example: `  peer id secret lan.secret           once; copy it to every machine
@@ -219,7 +217,7 @@ func (f *runFile) kept(run *experiment.Run, id string) (*seat.Kept, error) {
 		return nil, nil
 	}
 	cfg := run.Config()
-	if cfg.External() || run.Asynchronous() {
+	if cfg.External() || run.Method().Asynchronous() {
 		return nil, advice.Usage(errors.New("run: --resume: members of scripts and of adpsgd take no checkpoints"),
 			f.command("run", "--without-majority", "FOLDER")+" begins another run from the model in a run folder; after peer "+
 				"stop, "+f.command("run", "--set", "name=NEW", "--set", "train.from=FOLDER/peer-ID.safetensors")+" does")

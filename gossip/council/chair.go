@@ -24,6 +24,7 @@ type chair struct {
 	ready    bool          // an entry of the leader's own term is applied, so it knows all that was decided
 	until    time.Duration // a proposal is under way until then; 0: none
 	alone    bool          // it heard no majority of voters when it last looked
+	bereft   bool          // a change would leave no member with a state, when it last looked
 }
 
 // reset begins a term: all were heard just now.
@@ -176,10 +177,12 @@ func changes(c *Council, it *entry) (all []*pb.ConfChangeSingle) {
 
 // due returns the entry to propose next, nil if none is due.
 func (h *chair) due(c *Council) *entry {
+	h.bereft = false
 	if c.open != nil {
 		more := h.fence(c, c.open.Fence)
 		if !h.remains(c, more, nil) {
 			more = h.fence(c, nil)
+			h.bereft = h.lacksState(c, more)
 		}
 		if !slices.Equal(more, c.open.Fence) && h.remains(c, more, nil) {
 			leaves := h.leaves(c, more, c.open.Leaves)
@@ -251,6 +254,14 @@ func (h *chair) remains(c *Council, fence, leaves []ID) bool {
 	})
 }
 
+// lacksState reports whether members with a state are in the fence, and all others have said that they have none.
+func (h *chair) lacksState(c *Council, fence []ID) bool {
+	return len(fence) > 0 && !h.remains(c, fence, nil) && !slices.ContainsFunc(c.log.Last().IDs(), func(id ID) bool {
+		_, told := h.words[id]
+		return !told && id != c.o.ID && !slices.Contains(fence, id)
+	})
+}
+
 // leaves returns those of some members that may leave: they are not in the fence, and one with a state remains.
 func (h *chair) leaves(c *Council, fence, want []ID) (all []ID) {
 	for _, id := range want {
@@ -265,6 +276,7 @@ func (h *chair) leaves(c *Council, fence, want []ID) (all []ID) {
 func (h *chair) close(c *Council) *entry {
 	next := view.Close{Fence: h.fence(c, nil)}
 	if !h.remains(c, next.Fence, nil) {
+		h.bereft = h.lacksState(c, next.Fence)
 		return nil
 	}
 	_, ended := view.End(c.log)

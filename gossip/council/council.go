@@ -91,6 +91,7 @@ type times struct {
 	heard     time.Duration // when a leader was last heard
 	called    time.Duration // when this member last called an election
 	alone     time.Duration // when its leader last said that it hears no majority
+	bereft    time.Duration // when its leader last said that no member with a state is there
 }
 
 // minutes are what all members know alike after the same entries.
@@ -127,6 +128,7 @@ type Word struct {
 	Asks   []Newcomer  // that want to join
 	Bye    bool        // of a leader: the receiver is out of the run
 	Alone  bool        // of a leader: it hears no majority of the voters
+	Bereft bool        `json:",omitzero"` // of a leader: it hears no member with a state
 	Mark   Mark        `json:",omitzero"` // the answer to one that calls an election
 }
 
@@ -271,6 +273,28 @@ func (c *Council) Waits() bool {
 	return told || c.times.now-c.times.heard > 2*c.o.Patience
 }
 
+// hearWhy takes the warning of a leader.
+func hearWhy(c *Council, from ID, w *Word) {
+	if lead, ok := c.Leader(); !ok || lead != from {
+		return
+	}
+	if w.Alone {
+		c.times.alone = c.times.now
+	}
+	if w.Bereft {
+		c.times.bereft = c.times.now
+	}
+}
+
+// Bereft reports whether the members with a state are silent, and all others wait for one: newcomers, and those that
+// leave. Then nothing is decided, unless such a member is heard again.
+func Bereft(c *Council) bool {
+	if c.Leads() {
+		return c.chair.bereft
+	}
+	return c.times.bereft > 0 && c.times.now-c.times.bereft < c.o.Patience
+}
+
 // Leave says that the member wants to leave.
 func (c *Council) Leave() { c.own.Leave = true }
 
@@ -325,13 +349,26 @@ func (c *Council) say() {
 	w := c.word()
 	if c.Leads() {
 		c.chair.hear(c, c.o.ID, w)
-		for _, id := range c.watched() { // they hear this leader, and could not know that nothing is decided
-			if id != c.o.ID && c.Waits() {
-				c.send(id, Message{Word: &Word{Alone: true}})
-			}
-		}
+		tellWhy(c)
 	} else if lead, ok := c.Leader(); ok {
 		c.send(lead, Message{Word: &w})
+	}
+}
+
+// tellWhy tells the members that hear this leader why nothing is decided: they could not know it.
+func tellWhy(c *Council) {
+	w := Word{Alone: c.Waits(), Bereft: c.chair.bereft}
+	if !w.Alone && !w.Bereft {
+		return
+	}
+	to := c.watched()
+	for _, m := range c.waiting {
+		to = append(to, m.ID)
+	}
+	for _, id := range to {
+		if id != c.o.ID {
+			c.send(id, Message{Word: &w})
+		}
 	}
 }
 
@@ -362,10 +399,8 @@ func (c *Council) Receive(from ID, m Message) error {
 	switch {
 	case m.Word != nil && m.Word.Bye:
 		c.parted = c.parted || c.own.Done || c.Waits() // a guest cannot dismiss one that decides
-	case m.Word != nil && m.Word.Alone:
-		if lead, ok := c.Leader(); ok && lead == from {
-			c.times.alone = c.times.now
-		}
+	case m.Word != nil && (m.Word.Alone || m.Word.Bereft):
+		hearWhy(c, from, m.Word)
 	case m.Word != nil && m.Word.Mark.Index > 0:
 		if err := learn(c, from, m.Word.Mark); err != nil {
 			c.failed = err

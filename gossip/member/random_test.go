@@ -83,6 +83,19 @@ func TestSchedulesThatOnceFailed(t *testing.T) {
 	}
 }
 
+// Where all members with a state die or leave, newcomers and leavers say so: nothing can be decided any more.
+func TestMembersWithoutAStateSaySo(t *testing.T) {
+	for _, seed := range []uint64{902342, 26531} {
+		w := newWorld(settingOf(seed))
+		if err := w.Run(); err != nil || w.Counts["no state"] == 0 {
+			t.Errorf("error %v\n%s", err, describe(w))
+		}
+		if err := checkWorld(w); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Random schedules: every float of every member is that of the replay, and nothing stalls.
 func TestRandomSchedulesReplay(t *testing.T) {
 	total := map[string]int{}

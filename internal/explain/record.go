@@ -20,6 +20,7 @@ type Record struct {
 	facts   Facts
 	keep    int      // the most steps of a worker, and accounts
 	workers []worker // by rank
+	views   views
 }
 
 // A worker is what sentences know of one worker.
@@ -29,6 +30,8 @@ type worker struct {
 	handOver bool                // it trains a script
 	wrong    *thin[record.Links] // some accounts, for the time of violations; nil: none yet
 	returns  []pause             // of its process
+	joins    bool                // it was no founder
+	first    record.Step         // of one that joins: its clock and its rounds begin late
 }
 
 // A pause is the time around the return of a worker.
@@ -68,6 +71,9 @@ const longest = 1 << 48
 
 // See adds an event of the run. It ignores ranks and rounds that no run has.
 func (r *Record) See(e record.Event) {
+	if e.Status != nil && e.Status.View != nil {
+		r.enter(e.Status.View)
+	}
 	outside := func(round int) bool { return round <= 0 || round > longest }
 	if !r.has(e.Rank()) || e.Step != nil && outside(e.Step.Round) || e.Links != nil && outside(e.Links.Round) {
 		return
@@ -94,7 +100,7 @@ func (r *Record) Last() []record.Step {
 	}
 	var last []record.Step
 	for i := range r.workers {
-		if step := r.workers[i].Last; step.Round > 0 {
+		if step := r.workers[i].Last; step.Round > 0 && r.counts(i) {
 			last = append(last, step)
 		}
 	}
@@ -112,6 +118,9 @@ func (w *worker) step(s *record.Step) {
 	if w.steps != nil {
 		w.steps.add(*s)
 	}
+	if w.joins && w.first.Round == 0 {
+		w.first = *s
+	}
 	w.handOver = w.handOver || s.HandOver > 0
 }
 
@@ -119,7 +128,7 @@ func (w *worker) step(s *record.Step) {
 func (r *Record) present() []int {
 	var ranks []int
 	for i := range r.workers {
-		if w := &r.workers[i]; w.rounds() > 0 && !w.Gone() {
+		if w := &r.workers[i]; w.rounds() > 0 && !w.Gone() && r.counts(i) {
 			ranks = append(ranks, i)
 		}
 	}

@@ -24,8 +24,11 @@ type Moment struct {
 	Sent     Bytes         // mean
 }
 
-// Progress returns the moments of a run.
+// Progress returns the moments of a run. Where members come and go, those of the latest view count.
 func (r *Run) Progress() []Moment {
+	if slices.ContainsFunc(r.Events, func(e Event) bool { return e.Status != nil && e.Status.View != nil }) {
+		return memberProgress(r.Events)
+	}
 	var events []ordered
 	var latest time.Duration
 	ranks := map[int]bool{}

@@ -370,6 +370,10 @@ func (s *Seat) doing() (record.State, string) {
 	case s.m.Council().Waits() && len(s.silent()) > 0: // else a leader is elected at this moment
 		return record.Waiting, fmt.Sprintf("view %d: no majority of the voters is heard: silent: %s; %s", log.Last().View,
 			s.names(s.silent()), s.hope())
+	case council.Bereft(s.m.Council()):
+		return record.Waiting, fmt.Sprintf("view %d: all members with a state are silent: %s; the others cannot go on "+
+			"without one: if none comes back, end them with Ctrl-C; on a machine that has kept its state or its model, peer "+
+			"run FILE --resume, or --without-majority FOLDER, goes on", log.Last().View, s.names(s.silent()))
 	case standing == member.Joining:
 		return record.Joining, "waits for its first view and for the state of its sponsor"
 	case standing == member.Leaving || s.end.leaves:
@@ -401,8 +405,10 @@ func (s *Seat) publish() {
 	now := Vitals{Rounds: s.m.Rounds(), Waits: s.m.Lacks(), Silent: s.silent(),
 		Received: s.o.Host.Total().Received,
 		Joins:    slices.Clone(council.Waiting(s.m.Council()))}
-	if c := s.m.Council(); !c.Leads() && !c.Waits() { // others have no reason to write to this member
-		now.Silent = slices.DeleteFunc(now.Silent, func(of id) bool { return !slices.Contains(now.Waits, of) })
+	if c := s.m.Council(); !c.Leads() && !c.Waits() { // one that never wrote may have no reason to: all others send pulses
+		now.Silent = slices.DeleteFunc(now.Silent, func(of id) bool {
+			return s.heard[of] == 0 && !slices.Contains(now.Waits, of)
+		})
 	}
 	now.State, now.Detail = s.doing()
 	if log := s.m.Council().Log(); log != nil {

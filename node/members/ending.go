@@ -120,10 +120,11 @@ func (s *Seat) solitary(log *views.Log) bool {
 	return len(log.Last().Members) == 1 && len(log.Watched(s.m.Council().Done)) == 1
 }
 
-// deserted reports whether a member that wants to leave has heard no majority for the grace. None can agree on its
-// leave then: it goes with its model, and a death is what the others see.
+// deserted reports whether a member that wants to leave has heard no majority, or none with a state, for the grace.
+// None can agree on its leave then: it goes with its model, and a death is what the others see.
 func (s *Seat) deserted() bool {
-	return s.m.Council().Waits() && len(s.silent()) > 0 && s.now()-s.end.asked > s.o.Member.Council.Grace
+	undecided := s.m.Council().Waits() || council.Bereft(s.m.Council())
+	return undecided && len(s.silent()) > 0 && s.now()-s.end.asked > s.o.Member.Council.Grace
 }
 
 // forgotten reports whether a newcomer without a log has heard no member for the grace. The run may have ended between

@@ -400,14 +400,18 @@ func (w *World[M]) step(e event[M]) {
 
 var errStall = errors.New("nothing moves")
 
-// stalled returns why nothing moves; nil if the members that live cannot decide: the voters that are dead were too many
-// for a change that was under way.
+// stalled returns why nothing moves; nil if the members that live cannot decide, and say so. The voters that are dead
+// were too many for a change that was under way, or all members with a state are.
 func (w *World[M]) stalled() error {
 	for _, a := range w.Alive() {
 		if w.Hooks.Log(a.M) != nil && !a.M.Council().Majority(w.lives()) {
 			w.Counts["no majority"]++
 			return nil
 		}
+	}
+	if w.bereft() {
+		w.Counts["no state"]++
+		return nil
 	}
 	text := ""
 	for _, a := range w.Actors {
@@ -416,6 +420,22 @@ func (w *World[M]) stalled() error {
 			a.M.Council().Waits(), w.Hooks.Tell(a))
 	}
 	return fmt.Errorf("%w:%s", errStall, text)
+}
+
+// bereft reports whether no member of the last view that lives has a state, and all that are watched say so.
+func (w *World[M]) bereft() bool {
+	says := 0
+	for _, a := range w.Alive() {
+		log := w.Hooks.Log(a.M)
+		if log == nil {
+			continue
+		}
+		if _, member := log.Last().Rank(a.ID); member && w.Hooks.Stateful(a.M) || !council.Bereft(a.M.Council()) {
+			return false
+		}
+		says++
+	}
+	return says > 0
 }
 
 // Longest returns the longest log of all that ever lived, and an error if another one differs from it.
