@@ -111,7 +111,7 @@ var today = map[string]map[string]int{
 		"app/doctor/meeting meeting": 33, "app/session Session": 42, "cmd/peer console": 35,
 		"gossip PairWorker": 56, "gossip Worker": 55, "gossip/elastic Membership": 34, "gossip/peer Peer": 31,
 		"internal/kernel Tier": 56, "internal/kernel/gen width": 45,
-		"lab/study Study": 91, "internal/shards Dataset": 32, "internal/sim faultSim": 59,
+		"internal/shards Dataset": 32, "internal/sim faultSim": 59,
 		"internal/sim simulation": 43,
 		"lab/compare Matrix":      63, "lab/plan planner": 32, "moniqua Codec": 36, "node Node": 41, "node driver": 43,
 		"node/link edge": 51, "node/vector Service": 33, "topology Graph": 45,
@@ -119,7 +119,7 @@ var today = map[string]map[string]int{
 	"spread": {
 		"cmd/peer console": 12, "configs Config": 10, "configs Loaded": 9, "gossip PairWorker": 9,
 		"internal/kernel Tier":      21,
-		"internal/kernel/gen width": 15, "lab/study Group": 11, "lab/study Study": 22,
+		"internal/kernel/gen width": 15, "lab/study Group": 11, "lab/study Study": 15,
 		"internal/sim faultSim": 10, "internal/sim simulation": 10, "lab/compare Matrix": 11,
 		"lab/plan planner": 10, "model builder": 11, "node Node": 10, "node driver": 10, "topology Graph": 13,
 	},

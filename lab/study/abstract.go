@@ -11,21 +11,21 @@ import (
 )
 
 // abstractOn returns the sentences about a network.
-func (s *Study) abstractOn(network string) []string {
+func abstractOn(s *Study, network string) []string {
 	groups := s.on(network)
 	if len(groups) == 0 {
 		return nil
 	}
-	all := s.orders(network, groups)
+	all := orders(s, network, groups)
 	if len(classes(network, groups)) == 1 { // sentences on each of several classes would hide their growth
-		all = append(all, s.steady(network, groups), accuracies(network, groups), lighter(network, groups))
+		all = append(all, steady(s, network, groups), accuracies(network, groups), lighter(network, groups))
 	}
-	all = append(all, s.growth(network), failures(network, groups))
+	all = append(all, growth(s, network), failures(network, groups))
 	return slices.DeleteFunc(all, func(sentence string) bool { return sentence == "" })
 }
 
 // scope says how large the comparison is.
-func (s *Study) scope() string {
+func scope(s *Study) string {
 	text := fmt.Sprintf("%s: %s on %s with %s", human.Count(len(s.Cells), "cell"),
 		human.Count(len(s.first()), "algorithm"), human.Count(len(s.Networks), "network"), human.Count(len(s.Seeds), "seed"))
 	if s.Mode == "sim" {
@@ -107,10 +107,10 @@ func bytesPerRound(c cells.Cell, _ *trace) *float64 {
 }
 
 // growth says how the time of a round grows with the number of workers, and how far the formula is off.
-func (s *Study) growth(network string) string {
+func growth(s *Study, network string) string {
 	var names []string
 	off := 0.0
-	for _, f := range s.families(network) {
+	for _, f := range families(s, network) {
 		first, last := f.at[0], f.at[len(f.at)-1]
 		if first.took.N == 0 || last.took.N == 0 {
 			continue
@@ -145,7 +145,7 @@ func failures(network string, groups []*Group) string {
 }
 
 // answered counts the points of the checklist.
-func (s *Study) answered() string {
+func answered(s *Study) string {
 	good, apply := 0, 0
 	for _, c := range s.checklist() {
 		if c.Answer != notApplicable {

@@ -48,7 +48,7 @@ func filled(name string, c color.Color) chart.Entry {
 // parts draws the parts of a round. It is a figure of its own, with its own legend and colours, because those of
 // algorithms mean nothing in it.
 func (s *Study) parts(network cells.Network, groups []*Group) *chart.Figure {
-	f := &chart.Figure{Name: "parts-" + slug(network.Name), Panels: []*chart.Panel{s.partBars(groups)},
+	f := &chart.Figure{Name: "parts-" + slug(network.Name), Panels: []*chart.Panel{partBars(s, groups)},
 		Caption: fmt.Sprintf("Parts of a round on %s, as means over peers, rounds and seeds.", network.Name)}
 	for _, part := range partsOfRound(groups) {
 		f.Legend = append(f.Legend, filled(part.name, part.color))
@@ -168,7 +168,7 @@ func partsOfRound(groups []*Group) []part {
 }
 
 // partBars stacks the parts of a round and marks its least time.
-func (s *Study) partBars(groups []*Group) *chart.Panel {
+func partBars(s *Study, groups []*Group) *chart.Panel {
 	p := &chart.Panel{Plot: chart.NewPanel("", "ms per round"), Words: "Bars of the parts of a round, in ms"}
 	for i, g := range groups {
 		if len(g.runs) == 0 {

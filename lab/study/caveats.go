@@ -28,17 +28,17 @@ func (s *Study) Caveats() []string {
 			someOf(missing))
 	}
 	for _, g := range s.Groups {
-		all = append(all, s.doubts(g)...)
+		all = append(all, doubts(s, g)...)
 	}
 	for _, target := range s.Targets.List() {
-		all = slices.Concat(all, s.unknown(target), s.resolution(target))
+		all = slices.Concat(all, unknown(s, target), resolution(s, target))
 	}
-	all = slices.Concat(all, s.tested(), s.searches(), s.chance())
+	all = slices.Concat(all, tested(s), searches(s), chance(s))
 	if s.Until != "" {
 		add("runs end at %s: loss, accuracy and bytes are those of different rounds", s.Until)
 	}
 	if s.Mode == "sim" {
-		all = append(all, s.virtual())
+		all = append(all, virtual(s))
 	}
 	return all
 }
@@ -47,7 +47,7 @@ func (s *Study) Caveats() []string {
 const fewRows = 10000
 
 // tested says how much one row of the test set changes an accuracy.
-func (s *Study) tested() []string {
+func tested(s *Study) []string {
 	rows := 0
 	for _, g := range s.Groups {
 		if n := g.TestRows(); n > 0 && (rows == 0 || n < rows) {
@@ -62,7 +62,7 @@ func (s *Study) tested() []string {
 }
 
 // doubts lists the failures of the runs of a group.
-func (s *Study) doubts(g *Group) []string {
+func doubts(s *Study, g *Group) []string {
 	where := fmt.Sprintf("%s on %s", g.Label, g.Network.Name)
 	var all []string
 	add := func(format string, args ...any) {
@@ -93,7 +93,7 @@ func (s *Study) doubts(g *Group) []string {
 				human.Part(late, len(g.runs), "run"), human.Verb(late, "is", "are"), target, record.Smoothing)
 		}
 	}
-	return append(all, s.suspicious(g, where)...)
+	return append(all, suspicious(s, g, where)...)
 }
 
 // open reports whether the links of a run were not encrypted.
@@ -125,7 +125,7 @@ func (g *Group) count(of func(*trace) bool) int {
 }
 
 // unknown counts the runs of which it is not known when they reached a target.
-func (s *Study) unknown(target record.Target) []string {
+func unknown(s *Study, target record.Target) []string {
 	at, all := 0, 0
 	for _, g := range s.Groups {
 		if !g.tells(target) {
@@ -142,7 +142,7 @@ func (s *Study) unknown(target record.Target) []string {
 
 // resolution tells how far apart the records are between which runs reached a target. It also counts the rows that
 // reach it before the first record can tell.
-func (s *Study) resolution(target record.Target) []string {
+func resolution(s *Study, target record.Target) []string {
 	least, most, share, easy := math.Inf(1), 0.0, 0.0, 0
 	for _, g := range s.Groups {
 		known := true
@@ -192,7 +192,7 @@ func recordedBy(target record.Target) string {
 }
 
 // virtual explains the times of the simulator.
-func (s *Study) virtual() string {
+func virtual(s *Study) string {
 	how := "was given"
 	if s.Measured {
 		how = "was measured once on the machine below"
@@ -210,7 +210,7 @@ func (s *Study) virtual() string {
 }
 
 // suspicious compares the time of rounds with the least time that gradient and link allow.
-func (s *Study) suspicious(g *Group, where string) []string {
+func suspicious(s *Study, g *Group, where string) []string {
 	took, least := g.geomean(perRound), g.geomean(s.leastPerRound(g))
 	if took.N == 0 || least.Mean <= 0 || s.Mode == "sim" {
 		return nil

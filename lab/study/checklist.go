@@ -32,24 +32,24 @@ func (s *Study) checklist() []check {
 		name   string
 		answer func(*Study) (answer, string)
 	}{
-		{"Every algorithm is tuned with the same budget; default and chosen values are reported", (*Study).tunedAlike},
-		{"Three seeds at least, paired, with intervals; peers are no samples", (*Study).seeded},
-		{"IID data, and non-IID data", (*Study).bothData},
-		{"Accuracy of the average model and of the worst replica", (*Study).bothModels},
-		{"Three axes: rounds, bytes on the wire, seconds", (*Study).threeAxes},
-		{"Bytes on the wire are at most 5 % above those that papers count", (*Study).honestBytes},
-		{"A second instrument verifies the limits of the links", (*Study).verifiedLinks},
-		{"Simulated times are marked, with their error against real peers", (*Study).markedTimes},
-		{"Compute is measured, and each algorithm says whether messages overlap it", (*Study).statedOverlap},
-		{"Extra memory is measured, not counted", (*Study).measuredMemory},
-		{"Runs that do not converge are shown", (*Study).shownFailures},
-		{"Claims are judged by intervals", (*Study).judgedClaims},
-		{"Baselines are checked against the code of their authors", (*Study).foreignCode},
-		{"Strong centralized baselines: all-reduce of at most 16 bit, and one that overlaps", (*Study).strongBaselines},
-		{"Scaling from 4 to 64 workers against the formula", (*Study).scaled},
-		{"Raw records, command, settings and version; figures can be made again without a network", (*Study).repeatable},
-		{"The limits are stated: machine, size of the model", (*Study).statedLimits},
-		{"Attempts that did not work are reported", (*Study).reportedAttempts},
+		{"Every algorithm is tuned with the same budget; default and chosen values are reported", tunedAlike},
+		{"Three seeds at least, paired, with intervals; peers are no samples", seeded},
+		{"IID data, and non-IID data", bothData},
+		{"Accuracy of the average model and of the worst replica", bothModels},
+		{"Three axes: rounds, bytes on the wire, seconds", threeAxes},
+		{"Bytes on the wire are at most 5 % above those that papers count", honestBytes},
+		{"A second instrument verifies the limits of the links", verifiedLinks},
+		{"Simulated times are marked, with their error against real peers", markedTimes},
+		{"Compute is measured, and each algorithm says whether messages overlap it", statedOverlap},
+		{"Extra memory is measured, not counted", measuredMemory},
+		{"Runs that do not converge are shown", shownFailures},
+		{"Claims are judged by intervals", judgedClaims},
+		{"Baselines are checked against the code of their authors", foreignCode},
+		{"Strong centralized baselines: all-reduce of at most 16 bit, and one that overlaps", strongBaselines},
+		{"Scaling from 4 to 64 workers against the formula", scaled},
+		{"Raw records, command, settings and version; figures can be made again without a network", repeatable},
+		{"The limits are stated: machine, size of the model", statedLimits},
+		{"Attempts that did not work are reported", reportedAttempts},
 	}
 	all := make([]check, len(points))
 	for i, p := range points {
@@ -60,7 +60,7 @@ func (s *Study) checklist() []check {
 }
 
 // checkTable has a row for each point of the checklist.
-func (s *Study) checkTable() table {
+func checkTable(s *Study) table {
 	t := table{Name: "checklist", Texts: 4, Head: []string{"Point", "question", "answer", "reason"},
 		Caption: "Questions of reviewers, answered from the cells and settings"}
 	for i, c := range s.checklist() {
@@ -80,11 +80,11 @@ func unless(objections []string, reason string) (answer, string) {
 // first returns the groups of the first network, one for each algorithm.
 func (s *Study) first() []*Group { return s.on(s.Groups[0].Network.Name) }
 
-func (s *Study) tunedAlike() (answer, string) {
+func tunedAlike(s *Study) (answer, string) {
 	var budgets, objections []string
 	most, least := 0, -1
 	for _, g := range s.first() {
-		trials := s.trials(g.Label)
+		trials := trials(s, g.Label)
 		n := candidates(trials)
 		if n == 0 && len(g.Cells[0].Tuned) > 0 {
 			return notMet, "the searches are not on record: an earlier program made the comparison"
@@ -109,7 +109,7 @@ func (s *Study) tunedAlike() (answer, string) {
 		s.Trials[0].Network))
 }
 
-func (s *Study) seeded() (answer, string) {
+func seeded(s *Study) (answer, string) {
 	var objections []string
 	for _, g := range s.Groups {
 		if len(g.Cells) < enoughSeeds {
@@ -122,7 +122,7 @@ func (s *Study) seeded() (answer, string) {
 }
 
 // partition returns how the workers of g divide the samples, "" if that is unknown.
-func (s *Study) partition(g *Group) string {
+func partition(s *Study, g *Group) string {
 	for _, cell := range g.Cells {
 		if cell.Summary != nil && cell.Summary.Data != nil {
 			text := cell.Summary.Data.Partition
@@ -137,7 +137,7 @@ func (s *Study) partition(g *Group) string {
 
 // setting returns the value of a key in the cells of g, "" if it is the default or unknown.
 func (s *Study) setting(g *Group, key string) string {
-	if setup := s.setup(g); setup != nil {
+	if setup := setup(s, g); setup != nil {
 		if value, own := setup.Settings[key]; own {
 			return value
 		}
@@ -145,10 +145,10 @@ func (s *Study) setting(g *Group, key string) string {
 	return s.Settings[key]
 }
 
-func (s *Study) bothData() (answer, string) {
+func bothData(s *Study) (answer, string) {
 	var kinds []string
 	for _, g := range s.Groups {
-		if kind := s.partition(g); kind != "" && !slices.Contains(kinds, kind) {
+		if kind := partition(s, g); kind != "" && !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -161,7 +161,7 @@ func (s *Study) bothData() (answer, string) {
 	return notMet, "workers divide the samples in one way: " + strings.Join(kinds, ", ")
 }
 
-func (s *Study) bothModels() (answer, string) {
+func bothModels(s *Study) (answer, string) {
 	var objections []string
 	rows := 0
 	for _, g := range s.Groups {
@@ -179,7 +179,7 @@ func (s *Study) bothModels() (answer, string) {
 	return unless(objections, "both are columns of the tables, for "+human.Count(rows, "row"))
 }
 
-func (s *Study) threeAxes() (answer, string) {
+func threeAxes(s *Study) (answer, string) {
 	var axes []string
 	for _, x := range abscissae() {
 		if slices.ContainsFunc(s.first(), func(g *Group) bool { return g.spans(x) }) {

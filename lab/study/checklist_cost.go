@@ -15,8 +15,8 @@ import (
 const mostOverhead = 1.05
 
 // overhead returns the bytes of a run on the wire over those that papers count, nil if these are not fixed.
-func (s *Study) overhead(g *Group) func(cells.Cell, *trace) *float64 {
-	setup := s.setup(g)
+func overhead(s *Study, g *Group) func(cells.Cell, *trace) *float64 {
+	setup := setup(s, g)
 	return func(c cells.Cell, _ *trace) *float64 {
 		if setup == nil || setup.Claim == 0 || c.Rounds == 0 {
 			return nil
@@ -26,11 +26,11 @@ func (s *Study) overhead(g *Group) func(cells.Cell, *trace) *float64 {
 	}
 }
 
-func (s *Study) honestBytes() (answer, string) {
+func honestBytes(s *Study) (answer, string) {
 	var objections []string
 	known, most := 0, 0.0
 	for _, g := range s.Groups {
-		e := g.geomean(s.overhead(g))
+		e := g.geomean(overhead(s, g))
 		if e.N == 0 {
 			continue
 		}
@@ -47,7 +47,7 @@ func (s *Study) honestBytes() (answer, string) {
 		human.Count(known, "row")))
 }
 
-func (s *Study) verifiedLinks() (answer, string) {
+func verifiedLinks(s *Study) (answer, string) {
 	if s.Mode == "sim" {
 		return notApplicable, "the simulator computes the links"
 	}
@@ -66,7 +66,7 @@ func (s *Study) verifiedLinks() (answer, string) {
 		"instrument has measured it", least)
 }
 
-func (s *Study) markedTimes() (answer, string) {
+func markedTimes(s *Study) (answer, string) {
 	if s.Mode != "sim" {
 		return notApplicable, "times are those of real peers"
 	}
@@ -74,11 +74,11 @@ func (s *Study) markedTimes() (answer, string) {
 		"--mode lab and give both folders to peer report"
 }
 
-func (s *Study) statedOverlap() (answer, string) {
+func statedOverlap(s *Study) (answer, string) {
 	var objections, ways []string
 	count := map[string]int{}
 	for _, g := range s.first() {
-		setup := s.setup(g)
+		setup := setup(s, g)
 		if setup == nil {
 			objections = append(objections, g.Label+": the overlap is not on record")
 			continue
@@ -99,7 +99,7 @@ func (s *Study) statedOverlap() (answer, string) {
 	return unless(objections, strings.Join(ways, "; ")+"; the table of algorithms says why")
 }
 
-func (s *Study) measuredMemory() (answer, string) {
+func measuredMemory(s *Study) (answer, string) {
 	if s.Mode == "sim" {
 		return notMet, "extra memory is counted by the algorithms: all workers of a simulation share one process"
 	}
@@ -130,15 +130,15 @@ func (g *Group) peak() int64 {
 	return most
 }
 
-func (s *Study) foreignCode() (answer, string) {
+func foreignCode(s *Study) (answer, string) {
 	return notMet, "no cell runs the code of the authors"
 }
 
-func (s *Study) strongBaselines() (answer, string) {
+func strongBaselines(s *Study) (answer, string) {
 	const half = 16
 	var all, few, early []string
 	for _, g := range s.first() {
-		setup := s.setup(g)
+		setup := setup(s, g)
 		if setup == nil || !strings.HasPrefix(setup.Algorithm, "all-reduce") {
 			continue
 		}
@@ -160,12 +160,12 @@ func (s *Study) strongBaselines() (answer, string) {
 	return met, reason
 }
 
-func (s *Study) scaled() (answer, string) {
+func scaled(s *Study) (answer, string) {
 	const small, large, enough = 4, 64, 5
 	sizes := map[int]bool{}
 	worst, best := 0.0, math.Inf(1)
 	for _, n := range s.Networks {
-		for _, f := range s.families(n.Name) {
+		for _, f := range families(s, n.Name) {
 			for _, p := range f.at {
 				sizes[p.workers] = true
 				if r := p.ratio(); !math.IsNaN(r) {

@@ -12,7 +12,7 @@ import (
 
 func sortedInts(set map[int]bool) []int { return slices.Sorted(maps.Keys(set)) }
 
-func (s *Study) shownFailures() (answer, string) {
+func shownFailures(s *Study) (answer, string) {
 	diverged, failed, missed := 0, 0, 0
 	for _, g := range s.Groups {
 		diverged += g.ended(cells.Diverged)
@@ -36,7 +36,7 @@ func (s *Study) shownFailures() (answer, string) {
 		human.Part(diverged, cells, "cell"), human.Count(missed, "time")))
 }
 
-func (s *Study) judgedClaims() (answer, string) {
+func judgedClaims(s *Study) (answer, string) {
 	claims := s.Claims()
 	if len(claims) == 0 {
 		return notApplicable, "there is nothing to compare with the reference"
@@ -52,7 +52,7 @@ func (s *Study) judgedClaims() (answer, string) {
 	return met, human.Count(len(claims), "claim") + ": " + strings.Join(parts, ", ")
 }
 
-func (s *Study) repeatable() (answer, string) {
+func repeatable(s *Study) (answer, string) {
 	var objections []string
 	for name, value := range map[string]string{"command": s.Command, "version": s.Version, "machine": s.Machine} {
 		if value == "" {
@@ -74,7 +74,7 @@ func (s *Study) repeatable() (answer, string) {
 		"again from the folder", s.Version, human.Count(records, "record")))
 }
 
-func (s *Study) statedLimits() (answer, string) {
+func statedLimits(s *Study) (answer, string) {
 	var objections []string
 	if s.Machine == "" {
 		objections = append(objections, "the machine is not on record")
@@ -103,7 +103,7 @@ func grouped(n int) string {
 	return text
 }
 
-func (s *Study) reportedAttempts() (answer, string) {
+func reportedAttempts(s *Study) (answer, string) {
 	lost, diverged, refused := 0, 0, 0
 	for _, t := range s.Trials {
 		switch {

@@ -223,7 +223,7 @@ func pointsOf(d stats.Interval) string {
 }
 
 // claimTable has a row for each claim at each target.
-func (s *Study) claimTable() table {
+func claimTable(s *Study) table {
 	t := table{Name: "claims-by-target", Texts: 4, Head: []string{"Algorithm", "network", "claim", "verdict", "measured"},
 		Caption: "Claims at each target, each judged by the 95 % interval over the seeds"}
 	for _, c := range s.Claims() {
@@ -233,7 +233,7 @@ func (s *Study) claimTable() table {
 }
 
 // verdictTable has a row for each claim over all targets, with the number at the hardest.
-func (s *Study) verdictTable() table {
+func verdictTable(s *Study) table {
 	t := table{Name: "claims", Texts: 4,
 		Head:    []string{"Algorithm", "network", "claim", "verdict", "at the hardest target"},
 		Caption: "Claims over all targets, each judged by the 95 % interval over the seeds; claims-by-target.csv has all"}

@@ -12,11 +12,11 @@ import (
 )
 
 // searches lists the limits of the searches for values.
-func (s *Study) searches() []string {
+func searches(s *Study) []string {
 	var all []string
 	on := map[string]bool{}
 	for _, label := range s.Labels {
-		trials := s.trials(label)
+		trials := trials(s, label)
 		if len(trials) == 0 {
 			continue
 		}
@@ -32,7 +32,7 @@ func (s *Study) searches() []string {
 			all = append(all, ends(label, trials)...)
 		}
 	}
-	if keys := s.networkKeys(); len(on) > 0 && len(keys) > 0 {
+	if keys := networkKeys(s); len(on) > 0 && len(keys) > 0 {
 		all = append(all, fmt.Sprintf("values were searched on the first network alone, and networks differ in %s",
 			someOf(keys)))
 	}
@@ -95,7 +95,7 @@ func numberOf(settings []string, i int) (float64, bool) {
 }
 
 // chance says how many claims may be wrong by chance: each has its own interval.
-func (s *Study) chance() []string {
+func chance(s *Study) []string {
 	count := verdicts(s.Claims())
 	decided := count[supported] + count[notSupported]
 	const many = 20

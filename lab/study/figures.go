@@ -94,7 +94,7 @@ func (s *Study) Figures() []*chart.Figure {
 // overall returns the figures that belong to no network.
 func (s *Study) overall() []*chart.Figure {
 	var all []*chart.Figure
-	for _, f := range []*chart.Figure{s.acrossNetworks(), s.gaps()} {
+	for _, f := range []*chart.Figure{acrossNetworks(s), gaps(s)} {
 		if f != nil {
 			all = append(all, f)
 		}
@@ -103,7 +103,7 @@ func (s *Study) overall() []*chart.Figure {
 }
 
 // gaps draws the distance of neighbours against rounds, on the first network. It returns nil if no run measures it.
-func (s *Study) gaps() *chart.Figure {
+func gaps(s *Study) *chart.Figure {
 	groups := s.on(s.Groups[0].Network.Name)
 	if !anyHas(groups, theGap()) {
 		return nil

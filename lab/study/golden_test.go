@@ -206,13 +206,13 @@ func TestAGapThatNobodyMeasuresIsAbsent(t *testing.T) {
 	if n, m := strings.Count(curves.String(), "gap"), len(falling); n != m {
 		t.Errorf("%d gaps in the curves, want %d of the algorithm that measures them", n, m)
 	}
-	gaps := s.gaps()
-	if gaps == nil || !strings.Contains(gaps.Panels[0].Words, "reduces: none") ||
-		!strings.Contains(gaps.Caption, "measures none") {
-		t.Errorf("the figure of gaps is %+v, want that one algorithm has none", gaps)
+	figure := gaps(s)
+	if figure == nil || !strings.Contains(figure.Panels[0].Words, "reduces: none") ||
+		!strings.Contains(figure.Caption, "measures none") {
+		t.Errorf("the figure of gaps is %+v, want that one algorithm has none", figure)
 	}
 	s = golden(t, record.Targets{}, []string{"reduces"}, runs)
-	if f := s.gaps(); f != nil {
+	if f := gaps(s); f != nil {
 		t.Errorf("%q shows gaps that no algorithm measures", f.Caption)
 	}
 }
@@ -272,7 +272,7 @@ func TestCaptionsSayWhatIsDrawn(t *testing.T) {
 	s := golden(t, record.Targets{}, []string{"A"}, map[string][]planned{"A": {{losses: falling, gap: 1},
 		{losses: []float64{9, 8, 7, 6, 5, 4, 3, 2}, gap: 1}}})
 	for f, want := range map[*chart.Figure]string{s.Figures()[0]: "the mean of the 5 records around it",
-		s.gaps(): "Largest gap"} {
+		gaps(s): "Largest gap"} {
 		mustTell(t, f.Caption, []string{want, "bands go from the least to the largest seed"}, []string{"95 %"})
 	}
 	_, band := combine(s.Groups[0].curves(byRound(), theLoss()), false)

@@ -15,7 +15,7 @@ import (
 )
 
 // goalsOf returns the targets of one metric, from the easiest.
-func (s *Study) goalsOf(metric string) []record.Target {
+func goalsOf(s *Study, metric string) []record.Target {
 	return slices.DeleteFunc(s.Goals(), func(t record.Target) bool { return t.Metric != metric })
 }
 
@@ -24,7 +24,7 @@ var metrics = []string{record.TrainingLoss, record.TestAccuracy}
 
 // levelTable has the time of each algorithm to each target of a network, and in brackets the speedup over the
 // reference. It has no rows if each metric has one target, which the other tables show.
-func (s *Study) levelTable(network cells.Network, groups []*Group) table {
+func levelTable(s *Study, network cells.Network, groups []*Group) table {
 	t := table{Name: "targets-" + slug(network.Name), Texts: 1, Head: []string{"Algorithm"},
 		Caption: fmt.Sprintf("On %s: seconds to each target [95 %% interval] (speedup over %s)",
 			network.Name, referenceOf(groups))}
@@ -57,7 +57,7 @@ func (s *Study) levels(network cells.Network, groups []*Group) *chart.Figure {
 		"On %s: time to each target where every run reaches it, harder targets to the right; upright lines are 95 %% "+
 			"intervals. Where lines cross, the order depends on the target.", network.Name)}
 	for _, metric := range metrics {
-		if goals := s.goalsOf(metric); len(goals) > 1 {
+		if goals := goalsOf(s, metric); len(goals) > 1 {
 			f.Panels = append(f.Panels, levelPanel(groups, metric, goals))
 		}
 	}
@@ -111,7 +111,7 @@ func levelPanel(groups []*Group, metric string, goals []record.Target) *chart.Pa
 
 // steady says in a sentence whether the same algorithm is first at all targets of a network, and at how many of them
 // the intervals say so. It is "" with one target.
-func (s *Study) steady(network string, groups []*Group) string {
+func steady(s *Study, network string, groups []*Group) string {
 	var first []string
 	reached, sure := 0, 0
 	for _, target := range s.Goals() {

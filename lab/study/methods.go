@@ -10,14 +10,14 @@ import (
 
 // Methods explains how the numbers of the report are made, in paragraphs.
 func (s *Study) Methods() []string {
-	return []string{s.howRun(), s.howTimed(),
+	return []string{howRun(s), howTimed(s),
 		"Bytes are encrypted bytes on the wire. Times and bytes are geometric means over the seeds with their 95 % " +
 			"intervals [from, to] on the logarithmic scale, by Student's t. An interval of a time to a target is never " +
 			"narrower than the records between which the time was interpolated.",
 		fmt.Sprintf("Accuracy and loss are means over the seeds ± half of their 95 %% interval. Speedups are against "+
 			"%s, paired by seed, where all runs of both reach the target. Accuracy is %s. The worst "+
 			"replica is the least accurate peer. Curves and times to an accuracy are those of the mean of all models where "+
-			"the simulator evaluates it during the run, else the mean over the peers.", referenceOf(s.first()), s.ofWhich()),
+			"the simulator evaluates it during the run, else the mean over the peers.", referenceOf(s.first()), ofWhich(s)),
 		fmt.Sprintf("Tables show the training loss of the last record. Targets use the mean of %[1]d records, which "+
 			"stands for the middle one. Figures have the same means; at both ends these cover fewer records, equally many on "+
 			"each side. A target is reached only at a mean of %[1]d records. Bands in figures go from the least to the "+
@@ -29,7 +29,7 @@ func (s *Study) Methods() []string {
 }
 
 // ofWhich says which accuracy the tables have.
-func (s *Study) ofWhich() string {
+func ofWhich(s *Study) string {
 	averaged := slices.ContainsFunc(s.Groups, func(g *Group) bool { return len(g.values(averageAccuracy)) > 0 })
 	if averaged && KindOf(s.Groups...) == OfAverages {
 		return "that of the mean of all models"
@@ -38,7 +38,7 @@ func (s *Study) ofWhich() string {
 }
 
 // howRun says which cells ran and where.
-func (s *Study) howRun() string {
+func howRun(s *Study) string {
 	text := fmt.Sprintf("Each of %s runs with %s on %s, from the run file %s.", human.Count(len(s.first()), "algorithm"),
 		human.Count(len(s.Seeds), "seed"), human.Count(len(s.Networks), "network"), s.Base)
 	if len(s.Trials) > 0 {
@@ -48,7 +48,7 @@ func (s *Study) howRun() string {
 }
 
 // howTimed says which clock the times have.
-func (s *Study) howTimed() string {
+func howTimed(s *Study) string {
 	if s.Mode == "sim" {
 		return "Times are virtual seconds of training without setup; the caveats say what they leave out."
 	}

@@ -14,7 +14,7 @@ import (
 
 // acrossNetworks draws the times to the targets on all networks side by side, with a line for each algorithm. It
 // returns nil if there is one network or no target.
-func (s *Study) acrossNetworks() *chart.Figure {
+func acrossNetworks(s *Study) *chart.Figure {
 	var names []string
 	for _, network := range s.Networks {
 		if len(s.on(network.Name)) > 0 {
@@ -39,7 +39,7 @@ func (s *Study) acrossNetworks() *chart.Figure {
 			var points plotter.XYs
 			var why []string
 			for at, name := range names {
-				e, reason := s.timeOn(name, label, target)
+				e, reason := timeOn(s, name, label, target)
 				if reason != "" {
 					why = append(why, name+": "+reason)
 					continue
@@ -76,7 +76,7 @@ func (s *Study) acrossNetworks() *chart.Figure {
 }
 
 // timeOn returns the time of an algorithm to a target on a network, or the reason why it is no point of a line.
-func (s *Study) timeOn(network, label string, target record.Target) (e stats.Interval, reason string) {
+func timeOn(s *Study, network, label string, target record.Target) (e stats.Interval, reason string) {
 	for _, g := range s.on(network) {
 		if g.Label != label {
 			continue

@@ -48,7 +48,7 @@ var script string
 
 // writeHTML writes the report of a study.
 func (s *Study) writeHTML(w io.Writer) error {
-	findings, err := s.findings()
+	findings, err := findings(s)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *Study) writeHTML(w io.Writer) error {
 
 // findings returns the parts of the page in the order of a paper: abstract, setup, results, claims, caveats, checklist
 // and methods.
-func (s *Study) findings() (string, error) {
+func findings(s *Study) (string, error) {
 	var m markup
 	m.abstract(s)
 	tables := map[string]table{}
@@ -132,10 +132,10 @@ func (m *markup) say(format string, values ...string) {
 
 // abstract appends the findings, a paragraph for each network, and links to the parts of the page.
 func (m *markup) abstract(s *Study) {
-	m.say("<section id=\"abstract\" aria-label=\"Abstract\">\n<p>%s %s</p>\n", s.scope(), s.answered())
+	m.say("<section id=\"abstract\" aria-label=\"Abstract\">\n<p>%s %s</p>\n", scope(s), answered(s))
 	for _, network := range s.Networks {
-		if sentences := s.abstractOn(network.Name); len(sentences) > 0 {
-			m.say("<p><strong>%s.</strong> %s</p>\n", network.Name, s.below(network.Name, sentences))
+		if sentences := abstractOn(s, network.Name); len(sentences) > 0 {
+			m.say("<p><strong>%s.</strong> %s</p>\n", network.Name, below(s, network.Name, sentences))
 		}
 	}
 	m.say("</section>\n<nav aria-label=\"Parts\"><ul>")
@@ -149,7 +149,7 @@ func (m *markup) abstract(s *Study) {
 }
 
 // below joins sentences below the name of their network, which they need not repeat.
-func (s *Study) below(network string, sentences []string) string {
+func below(s *Study, network string, sentences []string) string {
 	short := make([]string, len(sentences))
 	for i, sentence := range sentences {
 		rest, _ := strings.CutPrefix(sentence, "On "+network+" ")

@@ -8,13 +8,13 @@ import (
 // tables returns the tables of the study that have rows: how cells are made and tuned, times to all targets, claims,
 // scaling, and the checklist.
 func (s *Study) tables() []table {
-	all := []table{s.methodTable(), s.networkTable(), s.tuningTable()}
+	all := []table{methodTable(s), networkTable(s), tuningTable(s)}
 	for _, network := range s.Networks {
 		if groups := s.on(network.Name); len(groups) > 0 {
-			all = append(all, s.levelTable(network, groups))
+			all = append(all, levelTable(s, network, groups))
 		}
 	}
-	all = append(all, s.verdictTable(), s.claimTable(), s.scalingTable(), s.settingsTable(), s.checkTable())
+	all = append(all, verdictTable(s), claimTable(s), scalingTable(s), settingsTable(s), checkTable(s))
 	kept := all[:0]
 	for _, t := range all {
 		if len(t.Rows) > 0 {

@@ -246,7 +246,7 @@ func TestClaimsOverAllTargets(t *testing.T) {
 			t.Errorf("%v: %q, want %q", claims, got, want)
 		}
 	}
-	if n := len(paper(t).verdictTable().Rows); n != 6 {
+	if n := len(verdictTable(paper(t)).Rows); n != 6 {
 		t.Errorf("%d rows, want three claims for each of two algorithms", n)
 	}
 }
@@ -257,7 +257,7 @@ func TestOrderAtAllTargets(t *testing.T) {
 	groups := s.on("n")
 	const want = "On n Moniqua 8b has the least mean time at each of 4 targets; at 4 of them the intervals tell " +
 		"the first from all others. At 1 of 5 targets no first is known."
-	if got := s.steady("n", groups); got != want {
+	if got := steady(s, "n", groups); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range groups[0].Cells {
@@ -265,7 +265,7 @@ func TestOrderAtAllTargets(t *testing.T) {
 		early.Time, early.After = 0.1, 0.05
 		groups[0].Cells[i].ToLevels[1].Reached = &early
 	}
-	if got := s.steady("n", groups); !strings.Contains(got, "depends on the target: D-PSGD, Moniqua 8b;") {
+	if got := steady(s, "n", groups); !strings.Contains(got, "depends on the target: D-PSGD, Moniqua 8b;") {
 		t.Errorf("%q does not say that the order changes", got)
 	}
 	f := s.levels(s.Networks[0], groups)
@@ -281,7 +281,7 @@ func TestScaling(t *testing.T) {
 		s.Setups[i].Algorithm, s.Setups[i].Workers = "D-PSGD", workers
 		s.Setups[i].Settings = map[string]string{"topology.size": fmt.Sprint(workers)}
 	}
-	families := s.families("n")
+	families := families(s, "n")
 	if len(families) != 1 || len(families[0].at) != 3 || families[0].name != "D-PSGD, 8 bit" {
 		t.Fatalf("%+v, want one family of three sizes", families)
 	}
@@ -498,7 +498,7 @@ func TestBoundsAreNotMeasurements(t *testing.T) {
 		if got != want {
 			t.Errorf("seen at %v: %q is the first, want %q", seen, got, want)
 		}
-		if sentence := s.conclude("n", groups, target); want == "" && (len(open) != 2 ||
+		if sentence := conclude(s, "n", groups, target); want == "" && (len(open) != 2 ||
 			!strings.Contains(sentence, "do not show who is the first") || !strings.Contains(sentence, "at most 1.68 s")) {
 			t.Errorf("%q with %d groups", sentence, len(open))
 		}

@@ -18,7 +18,7 @@ type metric struct {
 }
 
 // metricsOf returns the columns of the tables for a group.
-func (s *Study) metricsOf(g *Group) []metric {
+func metricsOf(s *Study, g *Group) []metric {
 	geometric := func(name string, of func(cells.Cell, *trace) *float64) metric {
 		return metric{name, func(g *Group) stats.Interval { return g.geomean(of) }}
 	}
@@ -28,7 +28,7 @@ func (s *Study) metricsOf(g *Group) []metric {
 	all := []metric{
 		geometric("ms_per_round", perRound), geometric("least_ms_per_round", s.leastPerRound(g)),
 		geometric("mb_per_peer", megabytesSent), arithmetic("extra_mb", extraMegabytes),
-		geometric("socket_over_claimed_bytes", s.overhead(g)),
+		geometric("socket_over_claimed_bytes", overhead(s, g)),
 		arithmetic("accuracy", g.finalAccuracy), arithmetic("accuracy_average_model", averageAccuracy),
 		arithmetic("accuracy_worst_replica", leastAccuracy), arithmetic("train_loss", finalLoss),
 	}
@@ -49,7 +49,7 @@ func (s *Study) writeResults(w io.Writer) error {
 	out := csv.NewWriter(w)
 	_ = out.Write([]string{"label", "network", "metric", "runs", "mean", "low", "high", "bound"}) // see Flush
 	for _, g := range s.Groups {
-		for _, m := range s.metricsOf(g) {
+		for _, m := range metricsOf(s, g) {
 			if line := g.line(m); line != nil {
 				_ = out.Write(line)
 			}

@@ -37,11 +37,11 @@ type size struct {
 var sizeKeys = []string{"topology.size", "topology.rows", "topology.cols"}
 
 // families returns the algorithms of a network that run with several numbers of workers.
-func (s *Study) families(network string) []family {
+func families(s *Study, network string) []family {
 	var all []family
 	index := map[string]int{}
 	for _, g := range s.on(network) {
-		setup := s.setup(g)
+		setup := setup(s, g)
 		if setup == nil {
 			continue
 		}
@@ -57,7 +57,7 @@ func (s *Study) families(network string) []family {
 			name := setup.Algorithm + ", " + setup.Messages
 			all = append(all, family{name: name, graph: setup.Settings["topology.kind"]})
 		}
-		all[i].at = append(all[i].at, size{setup.Workers, g, g.geomean(perRound), 1e3 * setup.Predicted(s.gradientOf(g))})
+		all[i].at = append(all[i].at, size{setup.Workers, g, g.geomean(perRound), 1e3 * setup.Predicted(gradientOf(s, g))})
 	}
 	all = slices.DeleteFunc(all, func(f family) bool { return len(f.at) < 2 })
 	nameGraphs(all)
@@ -78,7 +78,7 @@ func nameGraphs(all []family) {
 }
 
 // gradientOf returns the mean time of a gradient in the runs of g, in seconds.
-func (s *Study) gradientOf(g *Group) float64 {
+func gradientOf(s *Study, g *Group) float64 {
 	return g.estimate(func(_ cells.Cell, run *trace) *float64 { v := s.gradient(run); return &v }).Mean
 }
 
@@ -91,11 +91,11 @@ func (p size) ratio() float64 {
 }
 
 // scalingTable has a row for each number of workers of each family.
-func (s *Study) scalingTable() table {
+func scalingTable(s *Study) table {
 	t := table{Name: "scaling", Texts: 2, Caption: "Time per round against the number of workers, and the formula",
 		Head: []string{"Algorithm", "network", "workers", "ms per round", "by the formula", "ratio"}}
 	for _, network := range s.Networks {
-		for _, f := range s.families(network.Name) {
+		for _, f := range families(s, network.Name) {
 			for _, p := range f.at {
 				formula, ratio := "-", "-"
 				if p.predicted > 0 {
@@ -114,7 +114,7 @@ func (s *Study) scalingTable() table {
 // scaling draws the time of a round, and the times to the hardest targets, against the number of workers. It returns
 // nil if no algorithm has several numbers.
 func (s *Study) scaling(network cells.Network) *chart.Figure {
-	families := s.families(network.Name)
+	families := families(s, network.Name)
 	if len(families) == 0 {
 		return nil
 	}

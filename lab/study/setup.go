@@ -5,7 +5,7 @@ import (
 )
 
 // setup returns how the cells of g are made, nil if an earlier program has made the comparison.
-func (s *Study) setup(g *Group) *cells.Setup {
+func setup(s *Study, g *Group) *cells.Setup {
 	for i := range s.Setups {
 		if one := &s.Setups[i]; one.Label == g.Label && one.Network == g.Network.Name {
 			return one
@@ -15,7 +15,7 @@ func (s *Study) setup(g *Group) *cells.Setup {
 }
 
 // trials returns the trials of an algorithm.
-func (s *Study) trials(label string) []cells.Trial {
+func trials(s *Study, label string) []cells.Trial {
 	var all []cells.Trial
 	for _, t := range s.Trials {
 		if t.Label == label {

@@ -12,11 +12,11 @@ import (
 )
 
 // methodTable has a row for each algorithm: its paper, its messages, and whether they travel during the gradient.
-func (s *Study) methodTable() table {
+func methodTable(s *Study) table {
 	t := table{Name: "methods", Caption: "Algorithms, as they run on the first network", Texts: 5,
 		Head: []string{"Algorithm", "method", "paper", "messages", "messages and gradient", "workers", "tuned"}}
 	for _, g := range s.on(s.Groups[0].Network.Name) {
-		setup := s.setup(g)
+		setup := setup(s, g)
 		if setup == nil {
 			continue
 		}
@@ -34,8 +34,8 @@ var overlapWords = map[string]string{
 }
 
 // networkTable has a row for each network, with the settings in which networks differ.
-func (s *Study) networkTable() table {
-	keys := s.networkKeys()
+func networkTable(s *Study) table {
+	keys := networkKeys(s)
 	t := table{Name: "networks", Caption: "Networks, whose limits hold for each peer", Texts: 1,
 		Head: append([]string{"Network", "rate in Mbit/s", "one-way latency in ms"}, keys...)}
 	for _, n := range s.Networks {
@@ -45,7 +45,7 @@ func (s *Study) networkTable() table {
 		}
 		row := []string{n.Name, rate, fmt.Sprintf("%.4g", 1e3*n.Latency)}
 		for _, key := range keys {
-			row = append(row, cmp.Or(s.settingOn(n.Name, key), "-"))
+			row = append(row, cmp.Or(settingOn(s, n.Name, key), "-"))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -53,13 +53,13 @@ func (s *Study) networkTable() table {
 }
 
 // networkKeys returns the keys that have one value for all algorithms of a network, but not for all networks.
-func (s *Study) networkKeys() []string {
+func networkKeys(s *Study) []string {
 	var keys []string
-	for key := range s.differing() {
+	for key := range differing(s) {
 		values := map[string]bool{}
 		uniform := true
 		for _, n := range s.Networks {
-			value := s.settingOn(n.Name, key)
+			value := settingOn(s, n.Name, key)
 			values[value] = true
 			uniform = uniform && value != ""
 		}
@@ -72,7 +72,7 @@ func (s *Study) networkKeys() []string {
 }
 
 // differing returns the keys in which cells differ.
-func (s *Study) differing() map[string]bool {
+func differing(s *Study) map[string]bool {
 	keys := map[string]bool{}
 	for _, setup := range s.Setups {
 		for key := range setup.Settings {
@@ -83,7 +83,7 @@ func (s *Study) differing() map[string]bool {
 }
 
 // settingOn returns the value of a key that all algorithms on a network share, "" if they share none.
-func (s *Study) settingOn(network, key string) string {
+func settingOn(s *Study, network, key string) string {
 	shared, first := "", true
 	for _, setup := range s.Setups {
 		if setup.Network != network {
@@ -101,7 +101,7 @@ func (s *Study) settingOn(network, key string) string {
 }
 
 // tuningTable has a row for each short run of the searches.
-func (s *Study) tuningTable() table {
+func tuningTable(s *Study) table {
 	t := table{Name: "tuning", Texts: 3, Head: []string{"Algorithm", "values", "role", "training loss"},
 		Caption: "Searches before the cells: short runs with a seed that no cell has"}
 	for _, trial := range s.Trials {
@@ -130,22 +130,22 @@ func roleOf(t cells.Trial) string {
 }
 
 // settingsTable has every setting that is not a default, or in which cells differ.
-func (s *Study) settingsTable() table {
+func settingsTable(s *Study) table {
 	t := table{Name: "settings", Caption: "Settings that are not the defaults, or in which cells differ", Texts: 3,
 		Head: []string{"Key", "cells", "value"}}
 	for _, key := range slices.Sorted(maps.Keys(s.Settings)) {
 		t.Rows = append(t.Rows, []string{key, "all", s.Settings[key]})
 	}
-	for _, key := range slices.Sorted(maps.Keys(s.differing())) {
-		for _, value := range s.valuesOf(key) {
-			t.Rows = append(t.Rows, []string{key, strings.Join(s.cellsWith(key, value), "; "), value})
+	for _, key := range slices.Sorted(maps.Keys(differing(s))) {
+		for _, value := range valuesOf(s, key) {
+			t.Rows = append(t.Rows, []string{key, strings.Join(cellsWith(s, key, value), "; "), value})
 		}
 	}
 	return t
 }
 
 // valuesOf returns the values of a key in which cells differ, in the order of the cells.
-func (s *Study) valuesOf(key string) []string {
+func valuesOf(s *Study, key string) []string {
 	var values []string
 	for _, setup := range s.Setups {
 		if value, there := setup.Settings[key]; there && !slices.Contains(values, value) {
@@ -156,11 +156,11 @@ func (s *Study) valuesOf(key string) []string {
 }
 
 // cellsWith names the cells with a value: by algorithm, and by network where that decides.
-func (s *Study) cellsWith(key, value string) []string {
-	if slices.Contains(s.networkKeys(), key) {
+func cellsWith(s *Study, key, value string) []string {
+	if slices.Contains(networkKeys(s), key) {
 		var networks []string
 		for _, n := range s.Networks {
-			if s.settingOn(n.Name, key) == value {
+			if settingOn(s, n.Name, key) == value {
 				networks = append(networks, n.Name)
 			}
 		}

@@ -58,7 +58,7 @@ func Read(dir string) (*Study, error) {
 	for _, network := range s.Networks {
 		for _, label := range s.Labels {
 			g := &Group{Network: network, Label: label, runs: map[uint64]*trace{}}
-			if err := s.collect(g); err != nil {
+			if err := collect(s, g); err != nil {
 				return nil, err
 			}
 			if len(g.Cells) > 0 {
@@ -77,7 +77,7 @@ func Read(dir string) (*Study, error) {
 }
 
 // collect fills in the cells and runs of g.
-func (s *Study) collect(g *Group) error {
+func collect(s *Study, g *Group) error {
 	for i := range s.Cells {
 		cell := s.Cells[i]
 		if cell.Network != g.Network.Name || cell.Label != g.Label {

@@ -460,7 +460,7 @@ func TestAccuraciesSayHowSureTheyAre(t *testing.T) {
 // One figure compares the times on all networks.
 func TestAFigureAcrossNetworks(t *testing.T) {
 	s := study(t, 1, 2)
-	if f := s.acrossNetworks(); f != nil {
+	if f := acrossNetworks(s); f != nil {
 		t.Errorf("a figure across one network: %s", f.Caption)
 	}
 	s.Networks = append(s.Networks, cells.Network{Name: "fast", Rate: 8e9})
@@ -501,7 +501,7 @@ func TestAFigureAcrossNetworks(t *testing.T) {
 	s.Groups = append(s.Groups, &lone)
 	want := " Without a point for training loss 0.2: quick (fast: at most 5.52 s); D-PSGD (lone: not run); <bad> (slow: " +
 		"diverged, fast: diverged, lone: not run)."
-	f = s.acrossNetworks()
+	f = acrossNetworks(s)
 	source := strings.Join(strings.Fields(f.PGF()), " ") // without its line breaks
 	if !strings.HasSuffix(f.Caption, want) || !strings.Contains(source, want) {
 		t.Errorf("the caption is %q, want %q at its end", f.Caption, want)

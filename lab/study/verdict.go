@@ -47,23 +47,23 @@ func (s *Study) Conclusions() []string {
 		if len(s.Targets.List()) == 0 {
 			all = append(all, fmt.Sprintf("On %s no target was set.", network.Name))
 		}
-		all = append(all, s.orders(network.Name, groups)...)
+		all = append(all, orders(s, network.Name, groups)...)
 	}
 	return all
 }
 
 // orders names the fastest algorithm of a network at each target, among those with equally many workers.
-func (s *Study) orders(network string, groups []*Group) []string {
+func orders(s *Study, network string, groups []*Group) []string {
 	var all []string
 	for _, c := range classes(network, groups) {
 		for _, target := range s.Targets.List() {
-			all = append(all, s.conclude(c.name, c.groups, target))
+			all = append(all, conclude(s, c.name, c.groups, target))
 		}
 	}
 	return all
 }
 
-func (s *Study) conclude(network string, groups []*Group, target record.Target) string {
+func conclude(s *Study, network string, groups []*Group, target record.Target) string {
 	if !slices.ContainsFunc(groups, func(g *Group) bool { return len(g.runs) > 0 && g.tells(target) }) {
 		return concludeFinal(network, groups, target)
 	}
