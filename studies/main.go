@@ -68,6 +68,8 @@ func studies() []study {
 			[]string{fashion}, 25},
 		{"claims-night", "studies/reproduce.sh night moniqua",
 			below("docs/results/claims/", "moniqua-night.md", "moniqua-night.tar.gz"), []string{cifar, fashion}, 2500},
+		{"mqgrad-night", "studies/reproduce.sh night mqgrad", below("docs/results/claims/", "mqgrad-night.md"),
+			[]string{fashion}, 60},
 		loops(),
 		{"one-label10", "studies/one-label10.sh", below("docs/results/", "one-label10.png", "one-label10.txt"),
 			[]string{fashion}, 10},

@@ -54,6 +54,19 @@ func AssembleHere(loaded *configs.Loaded, mode string) (*experiment.Run, error) 
 // Own is AssembleHere for a peer of its own on a LAN.
 func Own(loaded *configs.Loaded) (*experiment.Run, error) { return AssembleHere(loaded, "run") }
 
+// CheckMembers returns an error at its key if members that come and go cannot take part in a run. In mode lab they are
+// processes of one machine, else machines.
+func CheckMembers(run *experiment.Run, mode string) error {
+	cfg := run.Config()
+	switch {
+	case !cfg.Views():
+		return nil
+	case mode == "lab" && cfg.Checkpoint != configs.Default().Checkpoint:
+		return configs.Errorf("checkpoint", "members of a lab take no checkpoints: leave it out")
+	}
+	return cmp.Or(experiment.CheckFaults(cfg), experiment.CheckMember(run))
+}
+
 // fits refuses a run that cannot work on this machine before it allocates anything. memory is the free memory in bytes,
 // 0 = not known.
 func fits(run *experiment.Run, mode string, memory int64) error {
@@ -62,13 +75,8 @@ func fits(run *experiment.Run, mode string, memory int64) error {
 			return err
 		}
 	} else {
-		if cfg := run.Config(); cfg.Views() {
-			if err := cmp.Or(experiment.CheckFaults(run.Config()), experiment.CheckMember(run)); err != nil {
-				return err
-			}
-			if mode == "lab" && cfg.Checkpoint != configs.Default().Checkpoint {
-				return configs.Errorf("checkpoint", "members of a lab take no checkpoints: leave it out")
-			}
+		if err := CheckMembers(run, mode); err != nil {
+			return err
 		}
 		if err := canMeet(run.Network()); err != nil {
 			return err

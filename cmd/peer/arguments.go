@@ -19,7 +19,7 @@ func parent(cmd *cobra.Command, children ...*cobra.Command) *cobra.Command {
 			return cmd.Help()
 		}
 		hint := "see " + cmd.CommandPath() + " --help"
-		cmd.SuggestionsMinimumDistance = min(2, len(args[0])/2) // of a short word, two letters are most
+		cmd.SuggestionsMinimumDistance = min(2, len(args[0])-1) // a word of two letters is no other one
 		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 			hint = "did you mean " + cmd.CommandPath() + " " + near[0] + "?"
 		}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -75,7 +74,7 @@ func nextOf(file *runFile, run *experiment.Run) string {
 		return file.command("lab") + " -- python3 train.py"
 	case cfg.Views() && cfg.Wire.Entropy != "none": // no members code their payloads
 		return file.command("sim") + " --set wire.entropy=none"
-	case cfg.Views() && cmp.Or(experiment.CheckFaults(run.Config()), experiment.CheckMember(run)) != nil:
+	case session.CheckMembers(run, "lab") != nil:
 		return file.command("sim")
 	}
 	return file.command("lab")

@@ -13,6 +13,7 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
 )
 
@@ -51,8 +52,7 @@ func TestAReplicaIsScoredBeforeItsGradient(t *testing.T) {
 	run := quadratics(t)
 	var told []string
 	broken := errors.New("no test set")
-	w := &Worker{later: later{scorer: run.Scorer()}}
-	w.Rank = 2
+	w := &Worker{Task: &work.Task{Rank: 2}, later: later{scorer: run.Scorer()}}
 	w.later.score = func(x []float32, rows score.Rows, _ func(done, all int)) (model.Score, error) {
 		if rows != score.Sample {
 			t.Error("a replica is scored on all rows while the run goes on")
