@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -206,6 +207,20 @@ func (h *hub) Write(p []byte) (int, error) {
 	return h.log.Write(p)
 }
 
+// A liner passes whole lines on. Python writes a line and its end apart, so what two workers print may mix.
+type liner struct {
+	to    io.Writer
+	begun []byte
+}
+
+func (l *liner) Write(p []byte) (int, error) {
+	l.begun = append(l.begun, p...)
+	whole := bytes.LastIndexByte(l.begun, '\n') + 1
+	_, err := l.to.Write(l.begun[:whole])
+	l.begun = l.begun[whole:]
+	return len(p), err
+}
+
 // run runs the players of a text, and returns the lines that each prints.
 func (place Place) run(t *testing.T, words string) (printed [][]string, failed error) {
 	t.Helper()
@@ -223,7 +238,7 @@ func (place Place) runScripts(t *testing.T, words string, command ...string) (pr
 	h := &hub{place: place, lost: make([]bool, place.Size), parts: map[string]map[int][]float32{},
 		fresh: make(chan struct{}), failed: make(chan struct{})}
 	for range place.Size {
-		c, err := Begin(t.Context(), Options{Command: append(slices.Clip(command), words), Out: h,
+		c, err := Begin(t.Context(), Options{Command: append(slices.Clip(command), words), Out: &liner{to: h},
 			Log: slog.New(slog.NewTextHandler(h, nil))})
 		if err != nil {
 			t.Fatal(err)
