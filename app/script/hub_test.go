@@ -210,10 +210,13 @@ func (h *hub) Write(p []byte) (int, error) {
 // A liner passes whole lines on. Python writes a line and its end apart, so what two workers print may mix.
 type liner struct {
 	to    io.Writer
+	mu    sync.Mutex // a worker has two streams
 	begun []byte
 }
 
 func (l *liner) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.begun = append(l.begun, p...)
 	whole := bytes.LastIndexByte(l.begun, '\n') + 1
 	_, err := l.to.Write(l.begun[:whole])
