@@ -254,6 +254,15 @@ func (f *Folder) Rewind(count int, drop func(record.Event) bool) ([]record.Event
 	return events, nil
 }
 
+// WriteBelow writes a file that others may read, and the folders above it. It replaces an older file only when it is
+// complete.
+func WriteBelow(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	return safefile.Write(path, content, Readable)
+}
+
 // replace gives the record a shorter text. Most often that is its beginning, which needs no room on a full disk.
 func (f *Folder) replace(text []byte) error {
 	path := f.Path(record.EventsFile)

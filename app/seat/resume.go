@@ -44,7 +44,7 @@ func ReadKept(run *experiment.Run, dir string) (*Kept, error) {
 
 // A keeper writes the states of a member, one after the other.
 type keeper struct {
-	from *Kept // what the member begins with if no other machine has resumed the run; nil: nothing
+	from *Kept // the state that the member resumes unless another machine has resumed the run; nil: none
 	m    *Member
 	busy sync.WaitGroup
 	said bool // that nothing can be written
@@ -55,11 +55,10 @@ func (k *keeper) keeping() members.Keeping {
 	if k == nil {
 		return members.Keeping{}
 	}
-	cfg := k.m.Run.Config()
-	if cfg.External() || k.m.Run.Method().Asynchronous() {
+	if !experiment.KeepsMembers(k.m.Run) {
 		return members.Keeping{}
 	}
-	c := cfg.Checkpoint
+	c := k.m.Run.Config().Checkpoint
 	return members.Keeping{Every: c.Every, After: time.Duration(c.Seconds * float64(time.Second)), Take: k.take}
 }
 
@@ -68,10 +67,7 @@ func (k *keeper) take(kept member.Kept) {
 	k.busy.Wait()
 	k.busy.Go(func() {
 		m := k.m
-		space := runfolder.SpaceError{Dir: m.Dir, Key: "output.dir", What: "a checkpoint"}
-		for _, t := range kept.Snapshot.Tensors {
-			space.Need += int64(len(t.Data))
-		}
+		space := runfolder.SpaceError{Dir: m.Dir, Key: "output.dir", What: "a checkpoint", Need: kept.Snapshot.Bytes()}
 		err := m.Saver.Save(space, func() error { return worker.WriteState(m.Run, m.Dir, kept) })
 		if err != nil && !k.said {
 			k.said = true

@@ -216,18 +216,17 @@ func (f *runFile) kept(run *experiment.Run, id string) (*seat.Kept, error) {
 	if !f.resume {
 		return nil, nil
 	}
-	cfg := run.Config()
-	if cfg.External() || run.Method().Asynchronous() {
+	if !experiment.KeepsMembers(run) {
 		return nil, advice.Usage(errors.New("run: --resume: members of scripts and of adpsgd take no checkpoints"),
 			f.command("run", "--without-majority", "FOLDER")+" begins another run from the model in a run folder; after peer "+
 				"stop, "+f.command("run", "--set", "name=NEW", "--set", "train.from=FOLDER/peer-ID.safetensors")+" does")
 	}
-	dir, err := f.folder, error(nil)
-	if dir == "" {
-		dir, err = runfolder.Find(cfg, id)
+	if f.folder != "" {
+		return seat.ReadKept(run, f.folder)
 	}
+	dir, err := runfolder.Find(run.Config(), id)
 	if err != nil {
-		return nil, runfolder.HintNothing(cfg, err)
+		return nil, runfolder.HintNothing(run.Config(), err)
 	}
 	return seat.ReadKept(run, dir)
 }

@@ -64,7 +64,7 @@ func TestACrewGoesOnFromOneMember(t *testing.T) {
 		again.Hooks.Found = func(id ID, _ *view.Log) (*Member, error) {
 			return Resume(again.options(id), log, e.kept.State)
 		}
-		for k, models := range w.build.models { // what the member did before its state
+		for k, models := range w.build.models { // rounds of the member before its state
 			if x, there := models[e.id]; there && k < e.kept.Exchange*w.every {
 				again.build.note(k, e.id, x)
 			}

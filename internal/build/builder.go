@@ -69,7 +69,7 @@ func (b *builder) bits() (at func(k int) int, mean func() float64) {
 	return func(int) int { return fixed }, func() float64 { return float64(fixed) }
 }
 
-// place says for whom the codecs of the worker are.
+// place describes the worker for its codecs.
 func (b *builder) place() modulo.Place {
 	return modulo.Place{Rank: b.rank, Rows: b.rows, Bits: b.chosen(), Audit: b.audit, In: b.chapter}
 }

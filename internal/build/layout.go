@@ -100,7 +100,7 @@ func (b *builder) spans(m gossip.Machine) func(f gossip.Frame) work.Span {
 			if full, ok := codec.(algos.Full); ok {
 				return spanOf(full, piece, b.run.Dim(), b.run.Exact(), again)
 			}
-			if codec == nil && !b.method.Compresses() { // sums of updates: what has not changed is 0 there
+			if codec == nil && !b.method.Compresses() { // sums of updates, which are 0 where nothing has changed
 				return work.Span{First: b.run.Exact(), Count: end / floatBytes}
 			}
 		}

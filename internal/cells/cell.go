@@ -224,7 +224,7 @@ type Trial struct {
 	Why      string   `json:"why,omitempty"` // why there is no loss
 	Rounds   int      `json:"rounds"`
 	Seed     uint64   `json:"seed"`
-	Network  string   `json:"network"`           // whose data it has
+	Network  string   `json:"network"`           // on whose data the trial ran
 	InGrid   bool     `json:"in_grid,omitempty"` // the search may choose it
 	Default  bool     `json:"default,omitempty"` // the values that the run file has without the search
 	Chosen   bool     `json:"chosen,omitempty"`

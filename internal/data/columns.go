@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,6 +10,9 @@ import (
 
 	"gossiptrainer/model/sample"
 )
+
+// noFeatures is the mistake of a table that has labels alone.
+const noFeatures = "no column is left to learn from beside the label"
 
 // Columns says how the columns of a table, or the arrays of an archive, are used.
 type Columns struct {
@@ -96,7 +100,7 @@ func (c Columns) choose(names []string, n int, index []int) (selection, error) {
 	case slices.Contains(skipped, s.label):
 		return s, fmt.Errorf("data.skip: %s is the column of the labels", columnName(names, s.label))
 	case len(s.features) == 0:
-		return s, fmt.Errorf("no column is left to learn from beside the label")
+		return s, errors.New(noFeatures)
 	}
 	return s, nil
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -232,7 +233,8 @@ func (p *rowParser) cell(k, at int, text string) (reason string) {
 		if text == value {
 			p.out.floats[k], p.out.wide[k] = 1, 1
 		} else if known := p.known[at]; !known[text] && !p.t.absent.value(text) {
-			return fmt.Sprintf("%.30q is none of the texts that the column had: %s", text, several(sortedKeys(known)))
+			had := several(slices.Sorted(maps.Keys(known)))
+			return fmt.Sprintf("%.30q is none of the texts that the column had: %s", text, had)
 		}
 		return ""
 	}

@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -65,24 +66,15 @@ func (t *csvRows) encode(c Columns) error {
 			t.notes = append(t.notes, fmt.Sprintf("column %s is left out: it has more than %d texts",
 				columnName(t.names, at), mostTexts))
 		default:
-			for _, value := range sortedKeys(values) {
+			for _, value := range slices.Sorted(maps.Keys(values)) {
 				t.chosen.add(at, value)
 			}
 		}
 	}
 	if len(t.chosen.features) == 0 {
-		return atLine(t.path, 1, "no column is left to learn from beside the label")
+		return atLine(t.path, 1, noFeatures)
 	}
 	return nil
-}
-
-func sortedKeys(set map[string]bool) []string {
-	var all []string
-	for key := range set {
-		all = append(all, key)
-	}
-	slices.Sort(all)
-	return all
 }
 
 // add appends a feature: a column of numbers, or the column of one of its texts.
@@ -125,7 +117,7 @@ func encoded(ref string, names []string) (at int, value string, ok bool) {
 	return 0, "", false
 }
 
-// featureColumn returns the column that ref of data.features names, and of which of its texts.
+// featureColumn returns the column that ref of data.features names. If ref names a text of it, too, value is that text.
 func featureColumn(ref string, names []string, n int) (at int, value string, err error) {
 	if at, err = findColumn("data.features", ref, names, n); err == nil {
 		return at, "", nil

@@ -108,6 +108,9 @@ func checkSizes(r *Run) error {
 // leastGrace is the least silence that is a death on a network: a member may wait for a processor.
 const leastGrace = time.Second
 
+// KeepsMembers reports whether members on a network keep their states. Those of scripts and of pairs do not.
+func KeepsMembers(r *Run) bool { return !r.cfg.External() && !r.method.Asynchronous() }
+
 // CheckMember returns an error at its key if a member on a network cannot take part in a run whose members come and go.
 func CheckMember(r *Run) error {
 	cfg, usual := r.cfg, configs.Default()
@@ -121,7 +124,7 @@ func CheckMember(r *Run) error {
 	case cfg.Wire.Entropy != usual.Wire.Entropy:
 		return configs.Errorf("wire.entropy", "%s: letters of members are not coded: must be %s", cfg.Wire.Entropy,
 			usual.Wire.Entropy)
-	case cfg.Checkpoint != usual.Checkpoint && (r.method.Asynchronous() || cfg.External()):
+	case cfg.Checkpoint != usual.Checkpoint && !KeepsMembers(r):
 		return configs.Errorf("checkpoint", "members of scripts and of adpsgd take no checkpoints: leave it out")
 	case cfg.Checkpoint.Dir != "":
 		return configs.Errorf("checkpoint.dir", "the checkpoints of a member are in its run folder: leave it out")

@@ -12,7 +12,6 @@ import (
 	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/data"
-	"gossiptrainer/internal/safefile"
 	"gossiptrainer/internal/shards"
 )
 
@@ -32,11 +31,7 @@ func (m *Matrix) keepFiles() error {
 		return fmt.Errorf("compare: %w", err)
 	}
 	for name, text := range files {
-		path := filepath.Join(m.Dir, cells.ReportFolder, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return fmt.Errorf("compare: %w", err)
-		}
-		if err := safefile.Write(path, text, runfolder.Readable); err != nil {
+		if err := runfolder.WriteBelow(filepath.Join(m.Dir, cells.ReportFolder, name), text); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
 	}

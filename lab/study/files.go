@@ -5,13 +5,11 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/cells"
-	"gossiptrainer/internal/safefile"
 )
 
 // WriteFiles writes the report of a comparison into its folder, and returns its content and the path of its page.
@@ -70,10 +68,7 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	if err := write(&content); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return err
-	}
-	return safefile.Write(path, content.Bytes(), runfolder.Readable)
+	return runfolder.WriteBelow(path, content.Bytes())
 }
 
 // writeDigests writes the digest of every successful cell. A repeated comparison must have the same digests.

@@ -48,6 +48,12 @@ func golden(t *testing.T, targets record.Targets, labels []string, runs map[stri
 			c.Cells = append(c.Cells, p.write(t, dir, cells.Cell{Label: label, Network: "n", Seed: seed, Status: cells.Done}))
 		}
 	}
+	return written(t, dir, &c)
+}
+
+// written writes a comparison into its folder, and opens it.
+func written(t *testing.T, dir string, c *cells.Comparison) *Study {
+	t.Helper()
 	text, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,18 +72,7 @@ func study(t *testing.T, seeds ...uint64) *Study {
 			cell(t, dir, "D-PSGD", seed, 2, 2, 32),
 			cells.Cell{Label: "<bad>", Network: "slow", Seed: seed, Status: cells.Diverged})
 	}
-	text, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, cells.ComparisonFile), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	s, err := Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return written(t, dir, &c)
 }
 
 func TestConclusions(t *testing.T) {
@@ -320,17 +308,7 @@ func TestAccuraciesOfAStudyAreOfOneKind(t *testing.T) {
 				c.Cells[i].Accuracy.AverageModel = &average
 			}
 		}
-		text, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(s.Dir, cells.ComparisonFile), text, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		opened, err := Read(s.Dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		opened := written(t, s.Dir, c)
 		for _, g := range opened.Groups[:2] {
 			if got := g.finalAccuracy(g.Cells[0], nil); got == nil || *got != test.want {
 				t.Errorf("%v: %s has the accuracy %v, want %v", test.averages, g.Label, got, test.want)

@@ -365,11 +365,7 @@ func weight(l member.Letter) int {
 	case l.Council != nil:
 		return small + len(l.Council.Raft)
 	case l.State != nil:
-		bytes := small
-		for _, t := range l.State.Snapshot.Tensors {
-			bytes += len(t.Data)
-		}
-		return bytes
+		return small + int(l.State.Snapshot.Bytes())
 	}
 	return small
 }

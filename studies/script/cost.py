@@ -16,16 +16,13 @@ import collections
 import functools
 import json
 import os
-import pathlib
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
+import processes
 
 
 def main():
@@ -45,10 +42,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = args.peer or os.path.join(folder, "peer")
         if not args.peer:
-            subprocess.run(["go", "build", "-o", program, "./cmd/peer"], cwd=ROOT, check=True)
+            subprocess.run(["go", "build", "-o", program, "./cmd/peer"], cwd=processes.ROOT, check=True)
         turns = []
         for turn in range(args.turns):
-            turns.append((alone(args), together(args, program, os.path.join(folder, str(turn)))))
+            one = processes.alone(command(args), args.processes)
+            both = processes.peers(command(args), args, "cost", program, os.path.join(folder, str(turn)))
+            turns.append((means(args, one), means(args, both)))
             print(f"turn {turn + 1}: {turns[-1]}", file=sys.stderr)
     table(args, turns)
 
@@ -76,40 +75,15 @@ def table(args, turns):
 WAITED, IDLE = "peer while the script waits", "idle"
 
 
-def alone(args):
-    """Run the processes without peers and return the means of what they print."""
-    environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(ROOT / "python"))
-    running = [subprocess.Popen(command(args), env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                text=True) for _ in range(args.processes)]
-    return means("".join(process.communicate()[0] for process in running), args.processes)
-
-
-def together(args, program, folder):
-    """Run the processes as peers and return the means of what they print."""
-    settings = {
-        "name": "cost", "model.name": "external", "topology.kind": "ring", "topology.size": args.processes,
-        "algorithm.name": "dpsgd", "algorithm.codec": "moniqua", "algorithm.bits": args.bits,
-        "train.rounds": args.steps, "output.dir": folder,
-    }
-    words = [program, "lab", *(word for key, value in settings.items() for word in ("--set", f"{key}={value}")), "--"]
-    done = subprocess.run(words + command(args), env=dict(os.environ, OMP_NUM_THREADS="1"), stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True)
-    if done.returncode:
-        sys.exit(f"peer lab failed with code {done.returncode}:\n{done.stdout}")
-    return means(done.stdout, args.processes)
-
-
 def command(args):
     """Return the command of a worker."""
-    return [sys.executable, str(HERE / "cost.py"), "--worker", "--steps", str(args.steps), "--batch", str(args.batch),
-            "--parameters", str(args.parameters)]
+    return [sys.executable, str(processes.HERE / "cost.py"), "--worker", "--steps", str(args.steps),
+            "--batch", str(args.batch), "--parameters", str(args.parameters)]
 
 
-def means(output, processes):
+def means(args, output):
     """Return the means of the figures of all workers."""
-    found = [json.loads(line) for line in re.findall(r"\{\"script\".*\}", output)]
-    if len(found) != processes:
-        sys.exit(f"{len(found)} of {processes} scripts have printed their times:\n{output}")
+    found = processes.figures(output, "script", args.processes)
     return {name: statistics.mean(each[name] for each in found) for name in found[0]}
 
 
@@ -149,7 +123,7 @@ class Clocks:
 def network(torch, parameters):
     """Return a model and the shape of its inputs."""
     if not parameters:
-        sys.path.insert(0, str(HERE.parent / "pytorch"))
+        sys.path.insert(0, str(processes.HERE.parent / "pytorch"))
         from torch_step import resnet
         return resnet(20), (3, 32, 32)
     width = int((parameters / 8) ** 0.5)  # 8 layers
