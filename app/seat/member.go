@@ -230,7 +230,8 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 		Council: members.Times(council.Options{Seed: cfg.Seed, Base: m.maker.Base(), Margin: 1, Most: cfg.Membership.Max,
 			Certain: m.maker.Certain()},
 			time.Duration(cfg.Membership.Grace)),
-	}, Keep: m.keeper.keeping(), MostPayload: int(4*floats*dim) + 1<<16, MostState: 64*floats*dim + 1<<20}
+	}, Coding: m.maker.Coding(func() view.ID { return m.id }), Keep: m.keeper.keeping(),
+		MostPayload: int(4*floats*dim) + 1<<16, MostState: 64*floats*dim + 1<<20}
 	if m.Run.Method().Asynchronous() {
 		o.Pairs = m.maker.Pairs()
 	}

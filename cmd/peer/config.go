@@ -72,8 +72,6 @@ func nextOf(file *runFile, run *experiment.Run) string {
 	switch cfg := run.Config(); {
 	case cfg.External():
 		return file.command("lab") + " -- python3 train.py"
-	case cfg.Views() && cfg.Wire.Entropy != "none": // no members code their payloads
-		return file.command("sim") + " --set wire.entropy=none"
 	case session.CheckMembers(run, "lab") != nil:
 		return file.command("sim")
 	}

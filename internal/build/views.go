@@ -16,6 +16,7 @@ import (
 	"gossiptrainer/internal/work"
 	"gossiptrainer/model"
 	"gossiptrainer/moniqua"
+	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
@@ -47,7 +48,8 @@ type Member struct {
 	oracle    *train.Oracle
 	objective model.Objective // nil: a program has it
 	builder   *builder
-	control   *moniqua.PairControl // of pairs; nil: none
+	control   *moniqua.PairControl              // of pairs; nil: none
+	parts     func(f gossip.Frame) quant.Layout // nil: it was not asked for yet
 	g         []float32
 	loss      float32 // of the last gradient
 	test      sync.Once
@@ -142,6 +144,17 @@ func (m *Member) Gradient(k int, x []float32) ([]float32, float32, error) {
 		err = m.builder.run.Diverged(err)
 	}
 	return m.g, m.loss, err
+}
+
+// Layout returns the parts of the payload of a frame, for the entropy coder.
+func (m *Member) Layout(f gossip.Frame) quant.Layout {
+	if m.parts == nil {
+		var err error
+		if m.parts, err = m.builder.layouts(m.machine); err != nil {
+			m.parts = func(f gossip.Frame) quant.Layout { return quant.Bytes(len(f.Payload)) }
+		}
+	}
+	return m.parts(f)
 }
 
 // Score scores the replica before round k on a sample of the test rows, if an evaluation is due then. The model of a

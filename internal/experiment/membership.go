@@ -121,9 +121,6 @@ func CheckMember(r *Run) error {
 	case int(cfg.Train.Rounds)%cfg.Algorithm.LocalSteps != 0:
 		return configs.Errorf("train.rounds", "must be a multiple of algorithm.local_steps (%d) where members come and go",
 			cfg.Algorithm.LocalSteps)
-	case cfg.Wire.Entropy != usual.Wire.Entropy:
-		return configs.Errorf("wire.entropy", "%s: letters of members are not coded: must be %s", cfg.Wire.Entropy,
-			usual.Wire.Entropy)
 	case cfg.Checkpoint != usual.Checkpoint && !KeepsMembers(r):
 		return configs.Errorf("checkpoint", "members of scripts and of adpsgd take no checkpoints: leave it out")
 	case cfg.Checkpoint.Dir != "":

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/pairs"
 	"gossiptrainer/gossip/retrace"
@@ -15,6 +16,9 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/modulo"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
+	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
@@ -183,6 +187,20 @@ func (m *Maker) Latest(id view.ID) *build.Member {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.latest[id]
+}
+
+// Coding says how a member codes its messages.
+func (m *Maker) Coding(self func() view.ID) work.Coding {
+	by, err := entropy.Parse(m.run.Config().Wire.Entropy)
+	if err != nil {
+		panic("internal error: membership: " + err.Error()) // experiment.New has parsed it
+	}
+	return work.Coding{Entropy: by, Layout: func(f gossip.Frame) quant.Layout {
+		if w := m.Latest(self()); w != nil {
+			return w.Layout(f)
+		}
+		return quant.Bytes(len(f.Payload)) // a newcomer passes it on for another member
+	}}
 }
 
 // Told returns the views of a log for people.

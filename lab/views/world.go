@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
+	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/participant"
@@ -19,6 +20,7 @@ import (
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
+	"gossiptrainer/internal/wire/entropy"
 )
 
 // The times of a run whose members come and go, on a virtual clock. They decide when members learn of each other, and
@@ -56,15 +58,14 @@ func Simulate(ctx context.Context, run *experiment.Run, h Happening) (*Outcome, 
 	if err != nil {
 		return nil, err
 	}
-	if coder := run.Config().Wire.Entropy; coder != "none" {
-		return nil, configs.Errorf("wire.entropy", "%s: a simulation of members that come and go codes no payloads: must "+
-			"be none", coder)
-	}
 	if h.Compute == 0 {
 		h.Compute = Gradient
 	}
 	w := &world{members: m, happening: h, play: fault.NewPlay(experiment.Script(run.Config())), begun: -1,
 		seed: rng.Stream(run.Config().Seed, churnStream), actors: map[view.ID]*actor{}}
+	if w.encoder, err = entropy.NewEncoder(m.Coding(nil).Entropy, entropy.Typical()); err != nil {
+		return nil, err
+	}
 	if err := w.run(ctx); err != nil {
 		return nil, err
 	}
@@ -115,6 +116,8 @@ type world struct {
 	process   uint64
 	due       time.Duration // when the script goes on
 	absent    []fault.Fault
+	encoder   *entropy.Encoder
+	coded     []byte // scratch
 }
 
 // An actor is a member with its process.
@@ -315,7 +318,7 @@ func (w *world) work(a *actor) error {
 
 // send puts a letter on its way. It leaves after those before.
 func (w *world) send(a *actor, p member.Post) {
-	stream := sim.StreamBytes(weight(p.Letter))
+	stream := sim.StreamBytes(w.weight(a, p))
 	bytes := sim.WireBytes(stream, a.uplink.Link(p.To))
 	if f := p.Frame; f != nil {
 		sent := record.Bytes{Payload: int64(f.MessageBytes()), Stream: int64(stream), Wire: int64(bytes)}
@@ -358,16 +361,31 @@ func named(log *view.Log, id view.ID) string {
 const small = 64
 
 // weight returns the bytes of a letter.
-func weight(l member.Letter) int {
+func (w *world) weight(a *actor, l member.Post) int {
 	switch {
 	case l.Frame != nil:
-		return len(l.Frame.Payload)
+		return w.size(a, l.To, *l.Frame)
 	case l.Council != nil:
 		return small + len(l.Council.Raft)
 	case l.State != nil:
 		return small + int(l.State.Snapshot.Bytes())
 	}
 	return small
+}
+
+// size returns the bytes of a payload on its way, which are fewer with an entropy coder. One that cannot be coded
+// travels as it is.
+func (w *world) size(a *actor, to view.ID, f gossip.Frame) int {
+	made := w.members.Latest(a.id)
+	if f.MessageBytes() == 0 || made == nil {
+		return len(f.Payload)
+	}
+	cost := entropy.LinkCostOf(a.uplink.Link(to).Rate)
+	coded, by, err := w.encoder.Encode(w.coded[:0], f.Payload, made.Layout(f), cost)
+	if w.coded = coded; err != nil || by == entropy.Plain {
+		return len(f.Payload)
+	}
+	return len(coded)
 }
 
 // begins notes that a member begins a round: faults are due, and the round before goes on record.

@@ -26,6 +26,7 @@ import (
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/node/handshake"
 )
 
@@ -35,6 +36,7 @@ type Options struct {
 	// Member has the maker and the plan. Times fills in the times of its council; Join gives it an id.
 	Member      member.Options
 	Pairs       pairs.Maker // makes members that meet in pairs, in the place of that of Member; nil: they share exchanges
+	Coding      work.Coding // of messages; nothing is left out of them
 	MostPayload int         // bytes of payload in a frame
 	MostState   int64       // bytes of the state that a newcomer takes
 	Watch       Watch       // sees the run; calls come one at a time

@@ -202,6 +202,14 @@ func (l *lane) write(ctx context.Context, s network.Stream) error {
 		one, ok := l.take()
 		var err error
 		switch {
+		case ok && one.coding != nil && !one.coding.made():
+			select {
+			case <-one.coding.done:
+			case <-idle.C:
+				err = l.put(s, &buf, letter{})
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		case ok && one.State != nil:
 			err = l.send(s, &buf, one)
 			l.drop(1)
@@ -309,9 +317,9 @@ func (p *postOffice) read(t *handshake.Talk) error {
 		p.answer(t.Stream, stop)
 	}()
 	defer func() { close(stop); t.Stream.Reset(); <-done }()
-	in, whole := patient{t, p.detect}, assembly{most: p.mostState}
+	in, whole, letters := patient{t, p.detect}, assembly{most: p.mostState}, letterReader{payload: p.mostPayload}
 	for {
-		l, err := readLetter(in, p.mostPayload)
+		l, err := letters.next(in)
 		if err == nil && l.piece != nil {
 			l.State, err = whole.add(l.piece)
 		}

@@ -14,6 +14,7 @@ import (
 	"gossiptrainer/gossip/member"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/wire"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
 )
 
@@ -77,6 +78,7 @@ func (k kind) most(payload int) int {
 // A letter is what one member sends to another. One of its parts is there; none says that the sender lives.
 type letter struct {
 	member.Letter         // State only on its way to the lane
+	coding        *coding // of the message in Frame; nil: it travels as it is
 	piece         *part   // of a state
 	finals        []final // of all that the sender knows
 }
@@ -158,8 +160,9 @@ func (l *letter) append(dst []byte) ([]byte, error) {
 			return dst, fmt.Errorf("letter: frames of kind %v are not sent", f.Kind)
 		}
 		dst = u32(u32(dst, uint32(l.View)), uint32(f.From))
-		return wire.AppendFrame(dst, wire.Header{Kind: k, Round: f.Round, Hop: f.Hop, Piece: f.Piece, Note: f.Note},
-			f.Payload)
+		coder, payload := l.coding.of(f)
+		return wire.AppendFrame(dst, wire.Header{Kind: k, Coder: coder, Round: f.Round, Hop: f.Hop, Piece: f.Piece,
+			Note: f.Note}, payload)
 	case want:
 		dst = append(u32(u32(dst, uint32(l.Want.Sender)), uint32(l.Want.Exchange)), flag(l.Want.State))
 	case piece:
@@ -197,22 +200,27 @@ var (
 	}
 )
 
-// readLetter reads the next letter. A frame has at most payload bytes of payload. It allocates no more than a letter of
-// its kind may have.
-func readLetter(in io.Reader, payload int) (letter, error) {
+// A letterReader reads the letters of one stream. A frame has at most payload bytes of payload, coded or not.
+type letterReader struct {
+	payload int
+	decoder entropy.Decoder
+}
+
+// next reads the next letter. It allocates no more than a letter of its kind may have.
+func (lr *letterReader) next(in io.Reader) (letter, error) {
 	var head [headLen]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
 		return letter{}, err
 	}
 	k, n := kind(head[0]), binary.LittleEndian.Uint32(head[1:])
-	if k >= kinds || int64(n) > int64(k.most(payload)) {
+	if k >= kinds || int64(n) > int64(k.most(lr.payload)) {
 		return letter{}, fmt.Errorf("%w: kind %d of %d bytes", errLetter, k, n)
 	}
 	body, err := readBody(in, int(n))
 	if err != nil {
 		return letter{}, err
 	}
-	return parseLetter(k, body)
+	return lr.parse(k, body)
 }
 
 // readBody reads n bytes. It allocates in proportion to the bytes that have come.
@@ -233,8 +241,8 @@ func readBody(in io.Reader, n int) ([]byte, error) {
 // most is the largest exchange, view and id in a letter.
 const most = math.MaxInt32
 
-// parseLetter reads the body of a letter, which it keeps.
-func parseLetter(k kind, body []byte) (l letter, err error) {
+// parse reads the body of a letter, which it keeps.
+func (lr *letterReader) parse(k kind, body []byte) (l letter, err error) {
 	r := reader{body: body}
 	switch k {
 	case raft:
@@ -244,7 +252,7 @@ func parseLetter(k kind, body []byte) (l letter, err error) {
 		l.Council = &council.Message{Word: new(council.Word)}
 		return l, parseWord(body, l.Council.Word)
 	case frame:
-		return parseFrame(&r)
+		return lr.frame(&r)
 	case want:
 		l.Want = &member.Want{Sender: id(r.number()), Exchange: r.number(), State: r.flag()}
 	case piece:
@@ -301,7 +309,7 @@ func parseWord(text []byte, w *council.Word) error {
 	return nil
 }
 
-func parseFrame(r *reader) (l letter, err error) {
+func (lr *letterReader) frame(r *reader) (l letter, err error) {
 	l.View = r.number()
 	from := id(r.number())
 	if r.err != nil {
@@ -313,15 +321,29 @@ func parseFrame(r *reader) (l letter, err error) {
 	}
 	payload := r.body[wire.HeaderLen:]
 	k, ok := fromWire[h.Kind]
-	if !ok || h.Coder != 0 || h.Len != len(payload) || h.Round > most {
+	if !ok || h.Len != len(payload) || h.Round > most {
 		return l, fmt.Errorf("%w: a frame of kind %v", errLetter, h.Kind)
 	}
-	if err := wire.Verify(h, payload); err != nil {
+	err = wire.Verify(h, payload)
+	if err == nil && h.Coder != entropy.Plain {
+		payload, err = lr.decode(h.Coder, payload)
+	}
+	if err != nil {
 		return l, fmt.Errorf("%w: %w", errLetter, err)
 	}
 	l.Frame = &gossip.Frame{From: from, Kind: k, Round: h.Round, Hop: h.Hop, Piece: h.Piece, Note: h.Note,
 		Payload: payload}
 	return l, nil
+}
+
+// decode returns the payload that a coder has coded.
+func (lr *letterReader) decode(by entropy.Coder, coded []byte) ([]byte, error) {
+	n, err := entropy.Len(coded, lr.payload)
+	if err != nil {
+		return nil, err
+	}
+	payload := make([]byte, n)
+	return payload, lr.decoder.Decode(payload, by, coded)
 }
 
 // A reader takes numbers from the beginning of a body.

@@ -3,6 +3,7 @@ package members
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -17,7 +18,11 @@ import (
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/state"
 	views "gossiptrainer/gossip/view"
+	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/wire/still"
 	"gossiptrainer/node/handshake"
+	"gossiptrainer/node/join"
+	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
@@ -57,6 +62,33 @@ func TestStrangersAndLiarsChangeNothing(t *testing.T) {
 		by := all[1].Refused.Read()
 		return by["impostor"] >= 2 && by["refused join secret"] >= 2
 	})
+	if log := finished(t, all...); log.Len() != 1 {
+		t.Errorf("views %v", reasons(log))
+	}
+}
+
+// A member that sends coded messages which nothing decodes ends no other one. Its own messages count.
+func TestMalformedCodingEndsNoMember(t *testing.T) {
+	t.Parallel()
+	all := founded(t, job{dim: 1000, rounds: 300, kind: topology.Ring, pause: 5 * time.Millisecond, coder: entropy.FSE}, 3)
+	all[2].Host.Peerstore().AddAddrs(all[1].Host.ID(), all[1].Host.Addrs(), time.Hour)
+	for _, spoil := range []int{0, 5, 15, 16, 25, 60} {
+		s, err := all[2].Host.Open(t.Context(), all[1].Host.ID(), letterProtocol)
+		if err != nil {
+			t.Fatal(err)
+		}
+		guest := all[2].Peer
+		guest.Hello.Lineage = all[0].Hello.Epoch
+		if err := join.Greet(&guest, handshake.New(s)); err != nil {
+			t.Fatal(err)
+		}
+		head := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32([]byte{bulk}, 2), 1)
+		if _, err := s.Write(append(head, coded(t, entropy.Huff0, spoil)...)); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Reset() })
+	}
+	until(t, "refusals", func() bool { return all[1].Refused.Read()["malformed letter"] >= 4 })
 	if log := finished(t, all...); log.Len() != 1 {
 		t.Errorf("views %v", reasons(log))
 	}
@@ -143,13 +175,73 @@ func examples() []letter {
 	}
 }
 
+// read reads a letter.
+func read(text []byte, payload int) (letter, error) {
+	lr := letterReader{payload: payload}
+	return lr.next(bytes.NewReader(text))
+}
+
+// coded returns the bytes of a letter with a coded message, in which a byte is spoilt, −1: none.
+func coded(t testing.TB, by entropy.Coder, spoil int) []byte { return codedAs(t, by, by, spoil) }
+
+// codedAs is coded for a letter that names another coder.
+func codedAs(t testing.TB, named, by entropy.Coder, spoil int) []byte {
+	t.Helper()
+	payload := bytes.Repeat([]byte{1, 2, 1, 1, 3, 1, 1, 2}, 100)
+	encoder, err := entropy.NewEncoder(by, entropy.Costs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &coding{}
+	c.coded, c.by, err = encoder.Encode(nil, payload, quant.Bytes(len(payload)), 0)
+	if err != nil || c.by != by {
+		t.Fatalf("coder %v, error %v", c.by, err)
+	}
+	if spoil >= 0 {
+		c.coded[spoil%len(c.coded)] ^= 0x55
+	}
+	c.by = named
+	text, err := appendLetter(nil, letter{coding: c, Letter: member.Letter{View: 3,
+		Frame: &gossip.Frame{From: 2, Kind: gossip.Data, Round: 9, Payload: payload}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Coded messages are read back, and those that are malformed are refused.
+func TestCodedLettersAreReadBack(t *testing.T) {
+	for _, by := range []entropy.Coder{entropy.Huff0, entropy.FSE, entropy.Zstd, entropy.Bzip2} {
+		text := coded(t, by, -1)
+		l, err := read(text, 800)
+		if err != nil || !bytes.Equal(l.Frame.Payload[:8], []byte{1, 2, 1, 1, 3, 1, 1, 2}) || len(l.Frame.Payload) != 800 {
+			t.Fatalf("%v: %+v, error %v", by, l.Frame, err)
+		}
+		if len(text) >= 800 {
+			t.Errorf("%v: a letter of %d bytes for a payload of 800", by, len(text))
+		}
+		if _, err := read(text, 799); !errors.Is(err, errLetter) || !errors.Is(err, entropy.ErrCoded) {
+			t.Errorf("%v: a payload that is too long: error %v", by, err)
+		}
+		if _, err := read(coded(t, by, 2), 800); !errors.Is(err, errLetter) || !errors.Is(err, entropy.ErrCoded) {
+			t.Errorf("%v: a prefix that is malformed: error %v", by, err)
+		}
+	}
+	if _, err := read(codedAs(t, still.Coder, entropy.Huff0, -1), 800); !errors.Is(err, errLetter) {
+		t.Errorf("a payload with still parts: error %v", err)
+	}
+	if _, err := read(codedAs(t, entropy.FSE, entropy.Huff0, -1), 800); !errors.Is(err, errLetter) {
+		t.Errorf("a payload of another coder: error %v", err)
+	}
+}
+
 func TestLettersAreReadBack(t *testing.T) {
 	for _, l := range examples() {
 		text, err := appendLetter(nil, l)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := readLetter(bytes.NewReader(text), 100)
+		got, err := read(text, 100)
 		if err != nil {
 			t.Fatalf("kind %d: %v", l.kind(), err)
 		}
@@ -157,12 +249,12 @@ func TestLettersAreReadBack(t *testing.T) {
 		if err != nil || !bytes.Equal(again, text) || got.kind() != l.kind() {
 			t.Errorf("kind %d is read as kind %d: %q, want %q", l.kind(), got.kind(), again, text)
 		}
-		if _, err := readLetter(bytes.NewReader(text[:len(text)-1]), 100); err == nil {
+		if _, err := read(text[:len(text)-1], 100); err == nil {
 			t.Errorf("kind %d: a letter that is cut off is read", l.kind())
 		}
 		longer := slices.Clone(text)
 		longer[4] = 0x40 // 2^30 bytes
-		if _, err := readLetter(bytes.NewReader(longer), 100); !errors.Is(err, errLetter) {
+		if _, err := read(longer, 100); !errors.Is(err, errLetter) {
 			t.Errorf("kind %d: a letter that is too long: error %v", l.kind(), err)
 		}
 	}
@@ -176,8 +268,13 @@ func FuzzLetter(f *testing.F) {
 		}
 		f.Add(text)
 	}
+	for _, by := range []entropy.Coder{entropy.Huff0, entropy.FSE, entropy.Zstd, entropy.Bzip2} {
+		for _, spoil := range []int{-1, 0, 16, 25, 60} {
+			f.Add(coded(f, by, spoil))
+		}
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		l, err := readLetter(bytes.NewReader(text), 1<<10)
+		l, err := read(text, 1<<10)
 		if err != nil {
 			return
 		}
@@ -185,7 +282,14 @@ func FuzzLetter(f *testing.F) {
 		if err != nil {
 			t.Fatalf("a letter that was read cannot be written: %v", err)
 		}
-		if l.kind() != word && !bytes.Equal(again, text[:len(again)]) { // JSON has many forms
+		const coder = headLen + frameHead + 5 // and the kind of the frame, in the lower bits
+		switch {
+		case l.kind() == word: // JSON has many forms
+		case l.kind() == frame && text[coder]>>4 != 0:
+			if back, err := read(again, 1<<10); err != nil || !bytes.Equal(back.Frame.Payload, l.Frame.Payload) {
+				t.Errorf("a message that was coded is read as %+v, then as %+v, error %v", l.Frame, back.Frame, err)
+			}
+		case !bytes.Equal(again, text[:len(again)]):
 			t.Errorf("%x is written as %x", text, again)
 		}
 		if l.piece != nil {

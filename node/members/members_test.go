@@ -23,11 +23,14 @@ import (
 	"gossiptrainer/gossip/state"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/node/handshake"
 	"gossiptrainer/node/identity"
 	"gossiptrainer/node/join"
 	"gossiptrainer/node/socket"
+	"gossiptrainer/quant"
 	"gossiptrainer/topology"
 )
 
@@ -43,6 +46,7 @@ type job struct {
 	pause       time.Duration // of a gradient
 	verified    bool          // Moniqua at 4 bits with a theta far too small
 	pairs       bool          // members meet in pairs
+	coder       entropy.Coder
 }
 
 func (j job) base() topology.Spec { return topology.Spec{Kind: j.kind, Slack: 0.75, Seed: 5} }
@@ -198,8 +202,10 @@ const grace = 6 * time.Second
 
 func (m *machine) options() Options {
 	j := m.maker.job
+	layout := func(f gossip.Frame) quant.Layout { return quant.Floats(len(f.Payload) / 4) }
 	test := func(id views.ID) Score { return Score{Loss: float64(id), Accuracy: math.NaN()} }
 	o := Options{Peer: m.Peer, Watch: m.watch, Test: test,
+		Coding:      work.Coding{Entropy: j.coder, Layout: layout},
 		MostPayload: 1 << 20, MostState: 1 << 20, Member: member.Options{
 			Maker: m.maker, Plan: j.plan(), Fewest: 1,
 			Council: Times(council.Options{Seed: 7, Base: j.base(), Margin: 1, Most: 8}, grace),

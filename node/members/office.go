@@ -13,6 +13,7 @@ import (
 
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/node/join"
 	"gossiptrainer/node/socket"
 )
@@ -37,6 +38,8 @@ type postOffice struct {
 	cancel      context.CancelFunc
 	wg          sync.WaitGroup
 	sent        record.Tally
+
+	coder coder // of the goroutine that posts
 
 	lanes map[id]*[lanes]*lane // of the goroutine that posts
 }
@@ -86,6 +89,7 @@ func (p *postOffice) close() {
 	close(p.over)
 	p.cancel()
 	p.wg.Wait()
+	p.coder.wg.Wait()
 }
 
 // send posts a letter. Without an address of its receiver it is lost.
@@ -109,6 +113,9 @@ func (p *postOffice) send(to id, l letter) {
 	one := all[fast]
 	if l.Frame != nil || l.State != nil {
 		one = all[bulk]
+	}
+	if l.Frame != nil {
+		l.coding = p.coder.code(*l.Frame, entropy.LinkCostOf(p.process.Host.Rate(one.peer)))
 	}
 	if one.add(l) {
 		p.parted(to)

@@ -7,6 +7,7 @@ import (
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/participant"
 	views "gossiptrainer/gossip/view"
+	"gossiptrainer/internal/wire/entropy"
 )
 
 // Found returns the seat of a founder. The founders are in the order of ranks, and self is this one. The lineage of the
@@ -22,7 +23,7 @@ func Found(o Options, founders []views.Member, self views.ID) (*Seat, error) {
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
 	}
-	return newSeat(o, m, founders), nil
+	return newSeat(o, m, founders)
 }
 
 // Resume returns the seat of the only member of the last view of a log, see view.Resume, with the state that it has
@@ -33,23 +34,30 @@ func Resume(o Options, log *views.Log, s member.State, self views.ID) (*Seat, er
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
 	}
-	return newSeat(o, m, log.Last().Members), nil
+	return newSeat(o, m, log.Last().Members)
 }
 
-func newSeat(o Options, m participant.Participant, known []views.Member) *Seat {
+func newSeat(o Options, m participant.Participant, known []views.Member) (*Seat, error) {
 	self := o.Member.Council.ID
+	encoder, err := entropy.NewEncoder(o.Coding.Entropy, entropy.Typical())
+	if err != nil {
+		return nil, fmt.Errorf("members: %w", err)
+	}
 	log := o.Log.With("member", int(self))
 	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1),
 		tests: make(chan tested), stops: make(chan struct{}, 1)}
 	s.office = &postOffice{process: &s.o.Peer, self: self, log: log, detect: max(o.Member.Council.Grace/2, 2*pulse),
-		mostPayload: o.MostPayload, mostState: o.MostState, inbox: make(chan arrival, 64), lost: make(chan id, 64),
-		leaves: make(chan struct{}), over: make(chan struct{}), lanes: map[id]*[lanes]*lane{}}
+		mostPayload: o.MostPayload, mostState: o.MostState,
+		inbox: make(chan arrival, 64), lost: make(chan id, 64), leaves: make(chan struct{}), over: make(chan struct{}),
+		lanes: map[id]*[lanes]*lane{}}
+	s.office.coder.how, s.office.coder.encoder = o.Coding, encoder
+	s.office.coder.refused, s.office.coder.log = o.Refused, log
 	s.office.book.enter(known...)
 	s.end.finals, s.kept.Keeping = map[id]final{}, o.Keep
 	s.door = newDoor(&s.o.Peer, s.office.over)
 	s.office.open()
 	s.door.open()
-	return s
+	return s, nil
 }
 
 // Join returns the seat of a newcomer at its place.
@@ -59,5 +67,5 @@ func Join(o Options, at *Place) (*Seat, error) {
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
 	}
-	return newSeat(o, m, at.Members), nil
+	return newSeat(o, m, at.Members)
 }

@@ -8,6 +8,7 @@ import (
 
 	"gossiptrainer/gossip/member"
 	views "gossiptrainer/gossip/view"
+	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/topology"
 )
 
@@ -17,6 +18,7 @@ func played(t *testing.T, j job) (all, stays []*machine) {
 	t.Helper()
 	all = founded(t, j, 5)
 	until(t, "training", func() bool { return all[1].maker.begun() > 20 })
+	j.coder = entropy.Plain // machines need not have the same coder
 	guest := newMachine(t, j, secret)
 	joins(t, guest, all[1])
 	until(t, "a join", func() bool { return guest.maker.begun() > 0 })
@@ -48,10 +50,14 @@ func hasPlayed(t *testing.T, log *views.Log) {
 // the replay of the log has.
 func TestMachinesComeGoDieAndStop(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []topology.Kind{topology.Ring, topology.OnePeerExponential} {
-		t.Run(string(kind), func(t *testing.T) {
+	for name, j := range map[string]job{
+		"ring": {dim: 100, kind: topology.Ring}, "one-peer-exponential": {dim: 100, kind: topology.OnePeerExponential},
+		"huff0": {dim: 5000, kind: topology.Ring, coder: entropy.Huff0},
+		"zstd":  {dim: 5000, kind: topology.OnePeerExponential, coder: entropy.Zstd},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := job{dim: 100, rounds: 100_000, kind: kind, pause: 5 * time.Millisecond}
+			j.rounds, j.pause = 100_000, 5*time.Millisecond
 			_, stays := played(t, j)
 			log := finished(t, stays...)
 			hasPlayed(t, log)
@@ -59,6 +65,10 @@ func TestMachinesComeGoDieAndStop(t *testing.T) {
 				v := m.seat.Vitals()
 				if x, ended := views.End(log); !ended || m.out.Rounds != x || v.Rounds != x || len(v.View.Members) != 4 {
 					t.Errorf("member %d has done %d rounds, and the run ends at %d: %+v", m.out.ID, m.out.Rounds, x, v)
+				}
+				coded := m.maker.coder != entropy.Plain
+				if s := m.out.Messages.Stream; coded != (s < m.out.Sent.Payload) || s == 0 {
+					t.Errorf("member %d: messages of %d bytes took %d: coder %v", m.out.ID, m.out.Sent.Payload, s, m.maker.coder)
 				}
 			}
 		})
