@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"gossiptrainer/internal/work"
 )
 
 // copyShare bounds the time for copies to one part in copyShare.
@@ -120,7 +122,7 @@ func (k *keeper) boundary(round int) {
 }
 
 func (k *keeper) due(round int) bool {
-	return k.Every > 0 && round%k.Every == 0 || k.Period > 0 && time.Since(k.began) >= k.Period ||
+	return work.Interval{Rounds: k.Every, Time: k.Period}.Due(round, round-1, time.Since(k.began)) ||
 		k.growth > 0 && k.appended()-k.grown >= k.growth
 }
 

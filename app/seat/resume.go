@@ -59,7 +59,9 @@ func (k *keeper) keeping() members.Keeping {
 		return members.Keeping{}
 	}
 	c := k.m.Run.Config().Checkpoint
-	return members.Keeping{Every: c.Every, After: time.Duration(c.Seconds * float64(time.Second)), Take: k.take}
+	keep := members.Keeping{Take: k.take}
+	keep.Rounds, keep.Time = c.Every, time.Duration(c.Seconds*float64(time.Second))
+	return keep
 }
 
 // take writes a state, while the member trains. The caller hands it over.

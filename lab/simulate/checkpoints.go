@@ -20,6 +20,7 @@ import (
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/sim"
+	"gossiptrainer/internal/work"
 )
 
 // A checkpoint of a simulation is the state of the whole run: all workers, the frames on their way, the links, the
@@ -244,11 +245,11 @@ func (k *keeper) graced(ctx context.Context) (_ context.Context, end func()) {
 
 // due reports whether the state before the round after this one is written. It is not asked for every round.
 func (k *keeper) due(round int) bool {
-	if every := k.plan.Every; k.ctx.Err() != nil || every > 0 && (round+1)/every > k.at/every {
-		return true
+	often := work.Interval{Rounds: k.plan.Every, Time: time.Duration(k.plan.Seconds * float64(time.Second))}
+	if often.Time > 0 {
+		often.Time = max(often.Time, k.pause)
 	}
-	pause := max(k.pause, time.Duration(k.plan.Seconds*float64(time.Second)))
-	return k.plan.Seconds > 0 && time.Since(k.last) >= pause
+	return k.ctx.Err() != nil || often.Due(round+1, k.at, time.Since(k.last))
 }
 
 // A draft is a checkpoint that is being written.

@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/gossip/participant"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/record"
+	"gossiptrainer/internal/work"
 )
 
 // Members that have done all rounds tell each other the digests of their models, and what they know of others. So all
@@ -206,9 +207,8 @@ func (s *Seat) tell() {
 // A Keeping says when a member keeps its state, from which it can go on after all members were switched off. It also
 // keeps the state when it leaves, and when the run was stopped.
 type Keeping struct {
-	Every int           // rounds from one state to the next, 0: any number
-	After time.Duration // from one state to the next, 0: any time
-	Take  func(member.Kept)
+	work.Interval
+	Take func(member.Kept)
 }
 
 // A keeper keeps states.
@@ -218,11 +218,6 @@ type keeper struct {
 	round int  // of the last state
 	when  time.Duration
 	told  bool // the members have heard that this one leaves
-}
-
-// due reports whether a state is due after some rounds.
-func (k *keeper) due(round int, now time.Duration) bool {
-	return round > k.round && (k.Every > 0 && round/k.Every > k.round/k.Every || k.After > 0 && now-k.when >= k.After)
 }
 
 // keep keeps the state of the member between two rounds, if one is due. It reports whether the member went on.
@@ -239,7 +234,7 @@ func keep(s *Seat) bool {
 	case standing != member.Working:
 		k.wants = false
 	default:
-		k.wants = k.wants || k.due(done, s.now())
+		k.wants = k.wants || done > k.round && k.Due(done, k.round, s.now()-k.when)
 	}
 	if !k.wants {
 		return false

@@ -189,7 +189,13 @@ func newMachine(t *testing.T, j job, secret string) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { m.Host.Close() })
+	t.Cleanup(func() {
+		if t.Failed() && m.seat != nil {
+			t.Logf("member %d: standing %v, error %v, %+v, said %q", m.seat.ID(), m.out.Standing, m.err,
+				m.seat.Vitals(), m.watch.said)
+		}
+		m.Host.Close()
+	})
 	t.Cleanup(m.Gate.Close)
 	m.Admission = &handshake.Admission{Self: m.Host.ID(), Run: "crew", Secret: []byte(secret)}
 	m.Hello = handshake.Hello{N: 3, Dim: j.dim, Rank: handshake.Unranked, Durable: gossip.Undurable, Epoch: rand.Uint64()}
