@@ -120,15 +120,16 @@ func (m *maker) begun() int {
 // A machine is a peer of a test.
 type machine struct {
 	Peer
-	maker *maker
-	who   *identity.Identity
-	watch *watch
-	seat  *Seat
-	leave chan struct{}
-	kill  context.CancelFunc
-	done  chan struct{}
-	out   Outcome
-	err   error
+	maker     *maker
+	who       *identity.Identity
+	watch     *watch
+	seat      *Seat
+	leave     chan struct{}
+	kill      context.CancelFunc
+	mostState int64 // bytes
+	done      chan struct{}
+	out       Outcome
+	err       error
 }
 
 // A watch keeps what a member says.
@@ -181,7 +182,7 @@ func newMachine(t *testing.T, j job, secret string) *machine {
 		t.Fatal(err)
 	}
 	m := &machine{maker: &maker{job: j, latest: map[views.ID]*worker{}}, who: who, watch: new(watch),
-		leave: make(chan struct{}), done: make(chan struct{})}
+		leave: make(chan struct{}), done: make(chan struct{}), mostState: 1 << 20}
 	m.Log, m.Refused = slog.New(slog.DiscardHandler), new(socket.Refusals)
 	m.Gate = join.NewGate(8, m.Refused, m.Log)
 	m.Host, err = socket.New(socket.Config{Key: who.Key(), Listen: []string{"/ip4/127.0.0.1/tcp/0"}, Workers: 8,
@@ -212,7 +213,7 @@ func (m *machine) options() Options {
 	test := func(id views.ID) Score { return Score{Loss: float64(id), Accuracy: math.NaN()} }
 	o := Options{Peer: m.Peer, Watch: m.watch, Test: test,
 		Coding:      work.Coding{Entropy: j.coder, Layout: layout},
-		MostPayload: 1 << 20, MostState: 1 << 20, Member: member.Options{
+		MostPayload: 1 << 20, MostState: m.mostState, Member: member.Options{
 			Maker: m.maker, Plan: j.plan(), Fewest: 1,
 			Council: Times(council.Options{Seed: 7, Base: j.base(), Margin: 1, Most: 8}, grace),
 		}}

@@ -95,6 +95,39 @@ func TestAMachineLeavesWithoutAMajority(t *testing.T) {
 	}
 }
 
+// Newcomers whose only sponsor dies before its state is here say that none has a state, and leave.
+func TestMachinesWithoutAStateSaySo(t *testing.T) {
+	t.Parallel()
+	j := job{dim: 100, rounds: 100_000, kind: topology.Ring, pause: 5 * time.Millisecond}
+	founder := founded(t, j, 1)[0]
+	var guests []*machine
+	for range 2 {
+		guest := newMachine(t, j, secret)
+		guest.mostState = 1 // it refuses all states
+		joins(t, guest, founder)
+		guests = append(guests, guest)
+	}
+	for _, guest := range guests {
+		until(t, "a view of three", func() bool { return len(guest.seat.Vitals().View.Members) == 3 })
+	}
+	founder.kill()
+	<-founder.done
+	for _, guest := range guests {
+		until(t, "a member that says what is missing", func() bool {
+			return guest.watch.says("all members with a state are silent: machine m0; the others cannot go on without one")
+		})
+	}
+	for _, guest := range guests {
+		close(guest.leave)
+	}
+	for _, guest := range guests {
+		<-guest.done
+		if guest.err != nil || guest.out.Standing != member.Left {
+			t.Errorf("%+v, error %v", guest.out, guest.err)
+		}
+	}
+}
+
 // A newcomer that was admitted just before the run ended hears no member, and gives up.
 func TestANewcomerOfARunThatIsGoneGivesUp(t *testing.T) {
 	t.Parallel()
