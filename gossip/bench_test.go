@@ -6,7 +6,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/cores"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
 )
@@ -34,7 +34,7 @@ func BenchmarkRound(b *testing.B) {
 					}
 					if cut.cores > 1 {
 						w.Use(func(parts int, work func(part int)) {
-							cores.Do(cut.cores, parts, func(_, part int) { work(part) })
+							machine.Do(cut.cores, parts, func(_, part int) { work(part) })
 						})
 					}
 					workers[i] = w

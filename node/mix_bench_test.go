@@ -8,7 +8,7 @@ import (
 
 	"gossiptrainer/algos"
 	"gossiptrainer/gossip"
-	"gossiptrainer/internal/cores"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/stats"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
@@ -46,7 +46,7 @@ func BenchmarkMixTogether(b *testing.B) {
 		exchangeFrames(b, workers)
 		lanes := 1 + turn%2
 		workers[0].Use(func(parts int, work func(part int)) {
-			cores.Do(lanes, parts, func(_, part int) { work(part) })
+			machine.Do(lanes, parts, func(_, part int) { work(part) })
 		})
 		began := time.Now()
 		if err := workers[0].Gradient(gradient, 1, 0); err != nil {

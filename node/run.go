@@ -10,7 +10,7 @@ import (
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/budget"
-	"gossiptrainer/internal/cores"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/node/link"
@@ -98,9 +98,9 @@ func (w *Worker) equip(links *link.Links) {
 	if m, ok := w.Machine.(gossip.Borrower); ok && w.inTurn() {
 		m.Borrow(links.Buffers())
 	}
-	if m, ok := w.Machine.(gossip.Parallel); ok && cores.Free() > 1 {
+	if m, ok := w.Machine.(gossip.Parallel); ok && machine.FreeCores() > 1 {
 		m.Use(func(parts int, work func(part int)) {
-			cores.Do(cores.Free(), parts, func(_, part int) { work(part) })
+			machine.Do(machine.FreeCores(), parts, func(_, part int) { work(part) })
 		})
 	}
 }

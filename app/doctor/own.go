@@ -7,12 +7,12 @@ import (
 	"os"
 	"slices"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/node/identity"
 )
 

@@ -6,12 +6,12 @@ import (
 	"runtime"
 	"time"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/status"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/kernel"
+	"gossiptrainer/internal/machine"
 )
 
 // program describes this program and this user's peers that run.

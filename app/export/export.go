@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/safefile"
 )

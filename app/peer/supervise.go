@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/app/session"
@@ -20,6 +19,7 @@ import (
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/fault"
 	"gossiptrainer/internal/fleet"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/score"
 )
 

@@ -23,9 +23,9 @@ import (
 	"strconv"
 	"time"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/checkpoint"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/safefile"
 )

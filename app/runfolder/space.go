@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/machine"
 )
 
 // A SpaceError says that a disk has no room for the files of a run.

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"gossiptrainer/app/machine"
+	"gossiptrainer/internal/machine"
 )
 
 // full is what a write on a full disk fails with.

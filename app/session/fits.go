@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/data"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/forecast"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/topology"
 )

@@ -1,11 +1,11 @@
 package session
 
 import (
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/forecast"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/topology"
 )
 

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/machine"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/safefile"
 )
 

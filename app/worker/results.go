@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/train"

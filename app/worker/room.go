@@ -3,11 +3,11 @@ package worker
 import (
 	"errors"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/internal/budget"
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/journal"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/node"
 )
 

@@ -10,11 +10,11 @@ import (
 	"errors"
 	"time"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/script"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/node"

@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
+	"gossiptrainer/internal/machine"
 )
 
 // fullRun has final models of 400 kB each, and no checkpoints.

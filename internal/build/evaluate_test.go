@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/cores"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/score"
 	"gossiptrainer/internal/work"
@@ -177,7 +177,7 @@ func TestCoresDoNotChangeAScore(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Setenv("GOMAXPROCS", "")
-			if lanes := r.Scorer().Lanes(cores.Free()); lanes != 4 {
+			if lanes := r.Scorer().Lanes(machine.FreeCores()); lanes != 4 {
 				t.Fatalf("%d lanes, want 4", lanes)
 			}
 			last := 0

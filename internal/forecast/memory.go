@@ -3,8 +3,8 @@ package forecast
 import (
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/budget"
-	"gossiptrainer/internal/cores"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/moniqua"
 	"gossiptrainer/topology"
@@ -68,7 +68,7 @@ func Sizes(r *experiment.Run, rank topology.Rank) budget.Worker {
 	if method.Reads && experiment.Directions(cfg.Train).ComputesInPlace() {
 		w.Part = r.Size().Part
 	}
-	w.Activations = int64(r.Scorer().Lanes(cores.Free())) * r.Scorer().Memory
+	w.Activations = int64(r.Scorer().Lanes(machine.FreeCores())) * r.Scorer().Memory
 	if r.Data() != nil {
 		w.Data = r.Data().Bytes()
 	}

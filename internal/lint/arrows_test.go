@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"algos", "moniqua"},
 	{"gossip"},
 	{"internal/wire", "internal/journal", "internal/checkpoint", "internal/train", "internal/work"},
-	{"internal/cores", "internal/sim", "internal/bridge", "node/socket", "node/identity",
+	{"internal/machine", "internal/sim", "internal/bridge", "node/socket", "node/identity",
 		"node/handshake", "node/join", "node/telemetry", "node/link",
 		"node/vector", "node/members", "node"},
 	{"internal/registry", "."},
@@ -29,7 +29,7 @@ var layers = [][]string{
 		"internal/compress", "internal/experiment", "internal/build", "internal/forecast", "internal/summary",
 		"internal/membership", "internal/fleet", "internal/cells", "internal/chart",
 		"internal/report"},
-	{"app/advice", "app/machine", "app/screen"},
+	{"app/advice", "app/screen"},
 	{"app/runfolder", "app/describe", "app/status", "app/script"},
 	{"app/worker", "app/export"},
 	{"app/session"},
@@ -87,7 +87,7 @@ var siblings = map[string][]string{
 	"node/link":      {"node/socket", "node/handshake"},
 	"node/vector":    {"node/socket", "node/handshake"},
 	"node/members":   {"node/socket", "node/handshake", "node/join"},
-	"node": {"internal/cores", "node/socket", "node/identity", "node/handshake",
+	"node": {"internal/machine", "node/socket", "node/identity", "node/handshake",
 		"node/join", "node/telemetry", "node/link", "node/vector", "node/members"},
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"gossiptrainer/gossip/state"
-	"gossiptrainer/internal/cores"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/shards"
 	"gossiptrainer/internal/train"
 	"gossiptrainer/model"
@@ -180,7 +180,7 @@ func (s *Scorer) score(
 	}
 	scores := make([]model.Score, evaluators[0].Batches())
 	var samples atomic.Int64
-	cores.Do(len(evaluators), len(scores), func(lane, i int) {
+	machine.Do(len(evaluators), len(scores), func(lane, i int) {
 		scores[i] = evaluators[lane].Batch(x, i)
 		done := samples.Add(int64(scores[i].Samples))
 		if lane == 0 && watch != nil {
@@ -213,7 +213,7 @@ func (s *Scorer) evaluators(objective model.Objective, set train.Set) ([]*train.
 		return nil, err
 	}
 	all := []*train.Evaluator{first}
-	for lanes := min(s.Lanes(cores.Free()), first.Batches()/leastBatches); len(all) < lanes; {
+	for lanes := min(s.Lanes(machine.FreeCores()), first.Batches()/leastBatches); len(all) < lanes; {
 		another, err := model.New(s.Spec(size))
 		if err != nil {
 			return nil, err

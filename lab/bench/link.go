@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/machine"
 	"gossiptrainer/internal/fleet"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/record"
 )
 

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"gossiptrainer/algos"
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/gossip"
 	"gossiptrainer/internal/fleet"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/moniqua"

@@ -21,12 +21,12 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/script"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/cost"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/safefile"
 )

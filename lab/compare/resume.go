@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/cells"
@@ -19,6 +18,7 @@ import (
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/safefile"
 )
 

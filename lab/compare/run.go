@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/machine"
 	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/human"
+	"gossiptrainer/internal/machine"
 )
 
 // Run runs the cells that are not finished. It goes on after a cell that fails.

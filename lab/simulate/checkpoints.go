@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"gossiptrainer/app/advice"
-	"gossiptrainer/app/machine"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
@@ -19,6 +18,7 @@ import (
 	"gossiptrainer/internal/checkpoint"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/experiment"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/internal/work"
 )

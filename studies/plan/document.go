@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gossiptrainer/app/machine"
+	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/stats"
 	"gossiptrainer/lab/plan"
 	"gossiptrainer/studies/markdown"

@@ -1,4 +1,4 @@
-package cores
+package machine
 
 import (
 	"fmt"
@@ -46,7 +46,7 @@ func TestPeersOfALabKeepACoreForFrames(t *testing.T) {
 		"": runtime.GOMAXPROCS(0), "2": max(1, runtime.GOMAXPROCS(0)-1),
 	} {
 		t.Setenv("GOMAXPROCS", set)
-		if got := Free(); got != want {
+		if got := FreeCores(); got != want {
 			t.Errorf("GOMAXPROCS=%q: %d cores, want %d", set, got, want)
 		}
 	}

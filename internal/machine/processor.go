@@ -1,5 +1,5 @@
 // Package machine describes the computer of this process: memory, room on disks, processors. A figure that the system
-// does not tell is 0, "" or not known.
+// does not tell is 0, "" or not known. It also shares jobs among free cores.
 package machine
 
 import (

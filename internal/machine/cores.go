@@ -1,6 +1,4 @@
-// Package cores shares the parts of a job among the cores that a process has for itself. Which goroutine does a part
-// never decides a result: parts do not depend on each other.
-package cores
+package machine
 
 import (
 	"os"
@@ -9,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// Free returns how many cores the process may take for one job, ≥ 1. Where the environment sets GOMAXPROCS, peers
+// FreeCores returns how many cores the process may take for one job, ≥ 1. Where the environment sets GOMAXPROCS, peers
 // share the machine: a lab gives each its share and one core more, on which frames move during a gradient.
-func Free() int {
+func FreeCores() int {
 	n := runtime.GOMAXPROCS(0)
 	if os.Getenv("GOMAXPROCS") != "" {
 		n--
@@ -21,6 +19,7 @@ func Free() int {
 
 // Do calls work once for each part from 0 to parts−1, on up to lanes ≥ 1 goroutines, and returns when all parts are
 // done. The calls of one lane follow each other; lane 0 is the caller's goroutine. Parts begin in increasing order.
+// They do not depend on each other: which goroutine does a part never decides a result.
 func Do(lanes, parts int, work func(lane, part int)) {
 	var next atomic.Int64
 	take := func(lane int) {
