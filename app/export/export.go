@@ -69,10 +69,9 @@ func Targets() []string {
 
 // A sink takes the rows of runs, one run after the other.
 type sink interface {
-	begin(r *source) error
-	write(r *row) error
-	end(r *source) error // of a run
-	close() error        // of the output
+	write(s *source, r *row) error
+	end() error   // of a run
+	close() error // of the output
 }
 
 // A source is a run that is exported.
@@ -292,16 +291,13 @@ func (r *Result) into(form target, sources []*source, output string) (err error)
 
 // run writes one run.
 func (r *Result) run(out sink, s *source) error {
-	if err := out.begin(s); err != nil {
-		return err
-	}
 	all := newAverage(s.workers)
 	write := func(rows ...row) error {
 		for i := range rows {
 			if rows[i].empty() {
 				continue
 			}
-			if err := out.write(&rows[i]); err != nil {
+			if err := out.write(s, &rows[i]); err != nil {
 				return err
 			}
 			r.Rows++
@@ -318,7 +314,7 @@ func (r *Result) run(out sink, s *source) error {
 	if err := write(rest...); err != nil {
 		return err
 	}
-	return out.end(s)
+	return out.end()
 }
 
 // explained adds to an error what to do about it.

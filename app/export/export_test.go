@@ -442,7 +442,7 @@ func TestAFullDiskIsNamed(t *testing.T) {
 // failing is a sink that fails at a row.
 type failing struct{ sink }
 
-func (failing) write(*row) error { return io.ErrShortWrite }
+func (failing) write(*source, *row) error { return io.ErrShortWrite }
 
 // An output that cannot be written to its end leaves nothing behind.
 func TestAnExportAppearsWholeOrNotAtAll(t *testing.T) {

@@ -2,10 +2,11 @@ package export
 
 import (
 	"fmt"
-	"gossiptrainer/internal/record"
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"gossiptrainer/internal/record"
 )
 
 // workerName is the name of a worker in all forms.
@@ -19,39 +20,28 @@ func workerName(rank int) string {
 // A tensorBoard is a log folder: one folder per run, and in it one per worker with its event file.
 type tensorBoard struct {
 	dir   string
-	of    *source
-	files map[int]*draft // by rank
+	files map[int]*draft // of a run, by rank
 }
 
-func openTensorBoard(dir string) (sink, error) { return &tensorBoard{dir: dir}, os.Mkdir(dir, 0o777) }
-
-func (t *tensorBoard) begin(s *source) error {
-	t.of, t.files = s, map[int]*draft{}
-	return nil
+func openTensorBoard(dir string) (sink, error) {
+	return &tensorBoard{dir, map[int]*draft{}}, os.Mkdir(dir, 0o777)
 }
 
-func (t *tensorBoard) write(r *row) error {
-	file, err := t.file(r, filepath.Join(t.dir, t.of.Name, workerName(r.worker)))
-	if err != nil {
-		return err
+func (t *tensorBoard) write(s *source, r *row) error {
+	file := t.files[r.worker]
+	if file == nil {
+		dir := filepath.Join(t.dir, s.Name, workerName(r.worker))
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		file = newEvents(dir, s)
+		t.files[r.worker] = file
 	}
-	return addEvent(file, t.of, r)
+	return addEvent(file, s, r)
 }
 
-// file returns the file of a worker in a folder, which it makes.
-func (t *tensorBoard) file(r *row, dir string) (*draft, error) {
-	if file := t.files[r.worker]; file != nil {
-		return file, nil
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
-	}
-	file := newEvents(dir, t.of)
-	t.files[r.worker] = file
-	return file, nil
-}
-
-func (t *tensorBoard) end(*source) error {
+func (t *tensorBoard) end() error {
+	defer clear(t.files)
 	for _, file := range t.files {
 		if err := file.flush(); err != nil {
 			return err

@@ -11,32 +11,24 @@ import (
 )
 
 // A csvFile is one table for all runs: a line per row, and an empty cell where there is no value.
-type csvFile struct {
-	file *draft
-	of   *source
-}
+type csvFile struct{ file *draft }
 
 func openCSV(path string) (sink, error) {
 	names := []string{"run", "worker", "round", "time_seconds", "time_utc"}
 	for _, s := range scalars {
 		names = append(names, s.name)
 	}
-	c := &csvFile{file: newDraft(path, 1)}
+	c := &csvFile{newDraft(path, 1)}
 	return c, c.file.append(func(b []byte) []byte { return append(append(b, strings.Join(names, ",")...), '\n') })
 }
 
-func (c *csvFile) begin(s *source) error {
-	c.of = s
-	return nil
-}
-
-func (c *csvFile) write(r *row) error {
+func (c *csvFile) write(s *source, r *row) error {
 	return c.file.append(func(b []byte) []byte {
-		b = append(b, quoted(c.of.Name)...)
+		b = append(b, quoted(s.Name)...)
 		b = append(append(b, ','), workerName(r.worker)...)
 		b = strconv.AppendInt(append(b, ','), int64(r.round), 10)
 		b = appendNumber(append(b, ','), r.time.Seconds())
-		b = c.of.began.Add(r.time).UTC().AppendFormat(append(b, ','), time.RFC3339Nano)
+		b = s.began.Add(r.time).UTC().AppendFormat(append(b, ','), time.RFC3339Nano)
 		for _, v := range r.values {
 			if b = append(b, ','); record.Number(v) != nil {
 				b = appendNumber(b, v)
@@ -46,8 +38,8 @@ func (c *csvFile) write(r *row) error {
 	})
 }
 
-func (c *csvFile) end(*source) error { return nil }
-func (c *csvFile) close() error      { return c.file.flush() }
+func (c *csvFile) end() error   { return nil }
+func (c *csvFile) close() error { return c.file.flush() }
 
 // quoted writes a cell as RFC 4180 says.
 func quoted(text string) string {
@@ -67,27 +59,21 @@ func appendNumber(b []byte, v float64) []byte {
 }
 
 // A jsonFile has an object per row, with the values that there are.
-type jsonFile struct {
-	file *draft
-	of   *source
-	name []byte // of the run, as JSON
-}
+type jsonFile struct{ file *draft }
 
-func openJSONLines(path string) (sink, error) { return &jsonFile{file: newDraft(path, 1)}, nil }
+func openJSONLines(path string) (sink, error) { return &jsonFile{newDraft(path, 1)}, nil }
 
-func (j *jsonFile) begin(s *source) (err error) {
-	j.of = s
-	j.name, err = json.Marshal(s.Name)
-	return err
-}
-
-func (j *jsonFile) write(r *row) error {
+func (j *jsonFile) write(s *source, r *row) error {
+	name, err := json.Marshal(s.Name)
+	if err != nil {
+		return err
+	}
 	return j.file.append(func(b []byte) []byte {
-		b = append(append(b, `{"run":`...), j.name...)
+		b = append(append(b, `{"run":`...), name...)
 		b = append(append(append(b, `,"worker":"`...), workerName(r.worker)...), `","round":`...)
 		b = strconv.AppendInt(b, int64(r.round), 10)
 		b = appendNumber(append(b, `,"time_seconds":`...), r.time.Seconds())
-		b = j.of.began.Add(r.time).UTC().AppendFormat(append(b, `,"time_utc":"`...), time.RFC3339Nano)
+		b = s.began.Add(r.time).UTC().AppendFormat(append(b, `,"time_utc":"`...), time.RFC3339Nano)
 		return append(appendValues(append(b, '"'), r), "}\n"...)
 	})
 }
@@ -103,5 +89,5 @@ func appendValues(b []byte, r *row) []byte {
 	return b
 }
 
-func (j *jsonFile) end(*source) error { return nil }
-func (j *jsonFile) close() error      { return j.file.flush() }
+func (j *jsonFile) end() error   { return nil }
+func (j *jsonFile) close() error { return j.file.flush() }

@@ -23,8 +23,7 @@ import (
 // binary run-ID.wandb is missing: docs/export.md says why.
 type wandB struct {
 	dir  string
-	of   *source
-	runs map[int]*wandRun // by rank
+	runs map[int]*wandRun // of a run, by rank
 }
 
 // A wandRun is the folder of a worker.
@@ -34,18 +33,15 @@ type wandRun struct {
 	last            map[string]float64 // newest value of each scalar
 }
 
-func openWandB(dir string) (sink, error) { return &wandB{dir: dir}, os.Mkdir(dir, 0o777) }
-
-func (w *wandB) begin(s *source) error {
-	w.of, w.runs = s, map[int]*wandRun{}
-	return nil
+func openWandB(dir string) (sink, error) {
+	return &wandB{dir, map[int]*wandRun{}}, os.Mkdir(dir, 0o777)
 }
 
-func (w *wandB) write(r *row) error {
+func (w *wandB) write(s *source, r *row) error {
 	run := w.runs[r.worker]
 	if run == nil {
 		var err error
-		if run, err = w.newRun(r.worker); err != nil {
+		if run, err = w.newRun(s, r.worker); err != nil {
 			return err
 		}
 		w.runs[r.worker] = run
@@ -55,35 +51,35 @@ func (w *wandB) write(r *row) error {
 			run.last[scalars[i].name] = v
 		}
 	}
-	run.last["_step"], run.last["_timestamp"], run.last["_runtime"] = float64(r.round), w.of.wall(r), r.time.Seconds()
-	if err := addEvent(run.events, w.of, r); err != nil {
+	run.last["_step"], run.last["_timestamp"], run.last["_runtime"] = float64(r.round), s.wall(r), r.time.Seconds()
+	if err := addEvent(run.events, s, r); err != nil {
 		return err
 	}
 	return run.history.append(func(b []byte) []byte {
 		b = strconv.AppendInt(append(b, `{"_step":`...), int64(r.round), 10)
-		b = strconv.AppendFloat(append(b, `,"_timestamp":`...), w.of.wall(r), 'f', -1, 64)
+		b = strconv.AppendFloat(append(b, `,"_timestamp":`...), s.wall(r), 'f', -1, 64)
 		b = appendNumber(append(b, `,"_runtime":`...), r.time.Seconds())
 		return append(appendValues(b, r), "}\n"...)
 	})
 }
 
 // newRun makes the folder of a worker.
-func (w *wandB) newRun(rank int) (*wandRun, error) {
-	id := plainID(w.of.Name) + "-" + workerName(rank)
-	dir := filepath.Join(w.dir, "offline-run-"+w.of.began.Format("20060102_150405")+"-"+id)
+func (w *wandB) newRun(s *source, rank int) (*wandRun, error) {
+	id := plainID(s.Name) + "-" + workerName(rank)
+	dir := filepath.Join(w.dir, "offline-run-"+s.began.Format("20060102_150405")+"-"+id)
 	files := filepath.Join(dir, "files")
 	if err := os.MkdirAll(files, 0o777); err != nil {
 		return nil, err
 	}
-	config, err := wandConfig(w.of.Dir, rank)
+	config, err := wandConfig(s.Dir, rank)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.WriteFile(filepath.Join(files, "config.yaml"), config, 0o666); err != nil {
 		return nil, err
 	}
-	return &wandRun{dir: dir, events: newEvents(dir, w.of), last: map[string]float64{},
-		history: newDraft(filepath.Join(files, "wandb-history.jsonl"), w.of.workers+1)}, nil
+	return &wandRun{dir: dir, events: newEvents(dir, s), last: map[string]float64{},
+		history: newDraft(filepath.Join(files, "wandb-history.jsonl"), s.workers+1)}, nil
 }
 
 // plainID keeps what an id may have.
@@ -124,7 +120,8 @@ func wandConfig(dir string, rank int) ([]byte, error) {
 	return text, nil
 }
 
-func (w *wandB) end(*source) error {
+func (w *wandB) end() error {
+	defer clear(w.runs)
 	for _, run := range w.runs {
 		summary, err := json.Marshal(run.last)
 		if err != nil {
