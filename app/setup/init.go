@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -55,9 +56,6 @@ func (b *Beginning) Begin(ctx context.Context) (runFile string, err error) {
 	if err := files.check(b.Overwrite); err != nil {
 		return "", fmt.Errorf("init: %w", err)
 	}
-	if err := b.checkData(ctx, &a); err != nil {
-		return "", err
-	}
 	text := a.RunFile()
 	if err := loads(text); err != nil {
 		return "", err
@@ -111,44 +109,55 @@ func (b *Beginning) here(files paths, text string) (runFile string, err error) {
 }
 
 // checkData says what a check of the user's own data finds, and follows its advice. Where the labels name no classes,
-// it asks for the column that has them.
+// it asks for the column that has them. Before the number of machines is known, it only reports errors.
 func (b *Beginning) checkData(ctx context.Context, a *answers) error {
 	if !a.Own {
 		return nil
 	}
-	a.label = b.Label
+	a.label = cmp.Or(a.label, b.Label)
 	check, err := b.tryData(a)
 	names := data.ColumnNames(a.Data)
-	if _, wrong := errors.AsType[*data.LabelError](err); wrong && b.Interactive && b.Label == "" && names != nil {
+	if isLabelError(err) && b.Interactive && a.label == "" && names != nil {
 		b.say("The labels of %s name no classes: %v", a.Data, err)
-		err = b.asker().ask(ctx, "Column of the classes: "+strings.Join(names, ", "), "", func(text string) (err error) {
+		asked := b.asker().ask(ctx, "Column of the classes: "+strings.Join(names, ", "), "", func(text string) error {
 			if !slices.Contains(names, text) {
 				return advice.OneOf("column", text, names)
 			}
 			a.label = text
-			check, err = b.tryData(a)
-			return err
+			if check, err = b.tryData(a); isLabelError(err) {
+				return err
+			}
+			return nil
 		})
+		err = cmp.Or(asked, err)
 	}
-	if err != nil {
-		return fmt.Errorf("init: %w", err)
+	if err != nil || a.Machines == 0 {
+		return err
+	}
+	if a.encode {
+		b.say("The table has texts or misses values: data.encode makes columns of 0 and 1 of the texts, and means of the " +
+			"missing values.")
 	}
 	for _, note := range check.Notes {
 		b.say("note: %s", note)
 	}
-	a.suit = suit{}
-	if check.Split != nil {
-		a.suit = suits(check, a.workers(), a.Rounds)
-		b.say("%s", a.suit.why)
-	}
+	a.suit = suits(check, a.workers(), a.Rounds)
+	b.say("%s", a.suit.why)
 	return nil
+}
+
+func isLabelError(err error) bool {
+	_, is := errors.AsType[*data.LabelError](err)
+	return is
 }
 
 // tryData checks the data of the answers, and again with texts as numbers where they are not numbers alone.
 func (b *Beginning) tryData(a *answers) (check *describe.DataCheck, err error) {
 	a.suit.batch = 1 // fits all data
 	try := func() error {
-		return tryOut(a.RunFile(), func(name string) error {
+		run := *a
+		run.Name = cmp.Or(a.Name, usualName) // which may not have been asked for yet
+		return tryOut(run.RunFile(), func(name string) error {
 			loaded, err := configs.Load(configs.Source{File: name})
 			if err == nil {
 				check, err = describe.CheckData(loaded)
@@ -163,8 +172,6 @@ func (b *Beginning) tryData(a *answers) (check *describe.DataCheck, err error) {
 	a.encode = true
 	again := try()
 	if again == nil {
-		b.say("The table has texts or misses values: data.encode makes columns of 0 and 1 of the texts, and means of the " +
-			"missing values.")
 		return check, nil
 	}
 	if errors.Is(again, data.ErrNoText) {
@@ -196,6 +203,9 @@ func (b *Beginning) answers(ctx context.Context, p *handover.Presence) (answers,
 			}
 		}
 	}
+	if err := b.checkData(ctx, &a); err != nil {
+		return a, fmt.Errorf("init: %w", err)
+	}
 	hint := "give " + strings.Join(all, ", ") + "; all but --machines have a default"
 	free := func(name string) bool { return b.Overwrite == replaceFiles || pathsOf(name).free() }
 	for _, q := range questions {
@@ -219,7 +229,13 @@ func (b *Beginning) answers(ctx context.Context, p *handover.Presence) (answers,
 		}
 		n, all := place(q, questions, a)
 		question := fmt.Sprintf("%d/%d  %s", n, all, q.text)
-		take := func(text string) error { return b.take(&a, q, text) }
+		take := func(text string) error {
+			err := b.take(&a, q, text)
+			if err == nil && (q.Flag == "data" || q.Flag == "machines") {
+				err = b.checkData(ctx, &a)
+			}
+			return err
+		}
 		if err := asking.ask(ctx, question, q.usual(others, free), take); err != nil {
 			return a, err
 		}

@@ -33,13 +33,14 @@ type answers struct {
 // alone reports whether one machine has all workers.
 func (a answers) alone() bool { return a.Machines == 1 }
 
-// workers returns the number of workers of the run. A machine alone has some, so that there is gossip.
+// workers returns the number of workers of the run. A machine alone has some, so that there is gossip. A run has two at
+// least, whatever the number of machines will be.
 func (a answers) workers() int {
-	const own = 4
+	const own, least = 4, 2
 	if a.alone() {
 		return own
 	}
-	return a.Machines
+	return max(a.Machines, least)
 }
 
 // A Question is one of peer init. Its flag answers it as well.
@@ -81,11 +82,11 @@ func Questions() []Question {
 // freeName suggests a name that no file of this folder has.
 func freeName(free func(string) bool) string {
 	const most = 100
+	if free(usualName) {
+		return usualName
+	}
 	for n := 2; n < most; n++ {
-		if free("lan") {
-			return "lan"
-		}
-		if name := fmt.Sprintf("lan-%d", n); free(name) {
+		if name := fmt.Sprintf("%s-%d", usualName, n); free(name) {
 			return name
 		}
 	}
@@ -144,7 +145,7 @@ func dataNames() []string {
 
 // takeData accepts a data set that is on this machine, or a path.
 func takeData(a *answers, text string) error {
-	a.Data, a.Own = text, false
+	a.Data, a.Own, a.label = text, false, ""
 	if slices.Contains(dataNames(), text) {
 		dir, err := data.Root("")
 		if err != nil {
@@ -188,8 +189,9 @@ func (a answers) bits() int {
 	return 2
 }
 
-// Run files for built-in data have these.
+// Run files have these, if neither the user nor the data say more.
 const (
+	usualName   = "lan"
 	usualMost   = 16 // members
 	usualBatch  = 32
 	usualRounds = 300
@@ -219,7 +221,7 @@ func (a answers) training(line func(text, comment string)) {
 		line(fmt.Sprintf("  hidden: [%d]", s.hidden), "units of the hidden layers")
 	}
 	line("\ntrain:", "")
-	line(fmt.Sprintf("  rounds: %d", cmp.Or(s.rounds, a.Rounds, usualRounds)), "")
+	line(fmt.Sprintf("  rounds: %d", cmp.Or(a.Rounds, s.rounds, usualRounds)), "")
 	line(fmt.Sprintf("  batch: %d", cmp.Or(s.batch, usualBatch)), "samples of a worker in a round")
 	line("  step_size: 0.05", "")
 	if a.Own {

@@ -536,6 +536,39 @@ func TestTablesOfSpreadsheetsAreTaken(t *testing.T) {
 	}
 }
 
+// Data are checked as soon as they are named, before any other question. A person may name other data.
+func TestDataAreCheckedAtOnce(t *testing.T) {
+	dir := folder(t)
+	for name, text := range map[string]string{
+		"short.csv": "a,b,label\n1,2,0\n3,1\n4,5,1\n", "train.py": "import torch\nprint(torch)\n",
+		"good.csv": "a,b,label\n" + strings.Repeat("1,2,0\n3,4,1\n", 20),
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said, err := begin(t, "\n3\nshort.csv\ntrain.py\ngood.csv\n\n\n\n", nil, keepFiles)
+	at := 0
+	for _, want := range []string{"3/6  Data", "short.csv: line 3: ", "3/6  Data", "a script, which trains", "3/6  Data",
+		"32 rows of 2 values", "4/6  Rate"} {
+		next := strings.Index(said[at:], want)
+		if next < 0 || err != nil {
+			t.Fatalf("no %q in %q, error %v", want, said[at:], err)
+		}
+		at += next
+	}
+	said, err = begin(t, "\n3\n", map[string]string{"data": "short.csv"}, keepFiles)
+	if err == nil || !strings.Contains(err.Error(), "init: data: "+filepath.Join(dir, "short.csv")+": line 3: ") ||
+		strings.Contains(said, "Name") {
+		t.Errorf("a flag: %s%v", said, err)
+	}
+	said, err = begin(t, "\n40\n2\n", map[string]string{"data": "good.csv", "link": "1gbit", "rounds": "7",
+		"membership": "fixed"}, keepFiles)
+	if err != nil || strings.Count(said, "2/6  Machines") != 2 || strings.Count(said, "rows of 2 values") != 1 {
+		t.Errorf("fewer rows than machines: %s%v", said, err)
+	}
+}
+
 // One machine alone is asked nothing about links and members.
 func TestOneMachineHasNoLinks(t *testing.T) {
 	dir := folder(t)

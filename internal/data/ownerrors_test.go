@@ -86,6 +86,7 @@ func TestMistakesInFilesAreRefused(t *testing.T) {
 		{"prose with commas", "a.txt", []byte("Yes, no\nBefore we proceed, hear me.\n"), Columns{},
 			"none of the built-in models learns from text"},
 		{"JSON", "a.json", []byte(`{"a": 1}`), Columns{}, "JSON: save it as CSV"},
+		{"script", "a.py", []byte("import torch\nprint(1)\n"), Columns{}, "a script, which trains with data of its own"},
 		{"pickle", "a.pkl", []byte("\x80\x04\x95"), Columns{}, "a pickle, which could run code"},
 		{"HDF5", "a.h5", []byte("\x89HDF\r\n"), Columns{}, "an HDF5 file"},
 		{"workbook", "a.xlsx", zipped(t, map[string][]byte{"[Content_Types].xml": nil}), Columns{},

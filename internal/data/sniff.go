@@ -52,6 +52,7 @@ func formats() []fileFormat {
 		{name: pictureFile, is: begins("\xff\xd8\xff"), open: plainly(openPicture)},
 		{is: begins("SQLite format 3"), refuse: "a database: save the table as CSV"},
 		{is: begins("ARROW1"), refuse: "an Arrow file: save it as Parquet"},
+		{is: isScript, refuse: "a script, which trains with data of its own: peer lab -- python3 FILE, see docs/script.md"},
 		{is: begins("{"), refuse: jsonText},
 		{is: begins("["), refuse: jsonText},
 		{name: "NumPy array", is: begins(npyMagic), array: openNPY},
@@ -86,6 +87,10 @@ func isCode(_ string, head []byte) bool { return IsTorchArchive(head) || IsPickl
 
 func isModel(_ string, head []byte) bool {
 	return len(head) > 10 && head[8] == '{' && head[9] == '"' && head[7] == 0 && head[6] == 0
+}
+
+func isScript(path string, head []byte) bool {
+	return filepath.Ext(path) == ".py" || bytes.HasPrefix(head, []byte("#!"))
 }
 
 func isIDX(_ string, head []byte) bool {
