@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,6 +48,13 @@ func (k *known) post(e record.Event) {
 		brief := e.Links.Brief(mostEdges)
 		k.mine.Links = &brief
 	}
+}
+
+// notify replaces the notice in the messages of this worker.
+func (k *known) notify(text []byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.mine.Notice = slices.Clone(text)
 }
 
 // next returns the text of the next message.

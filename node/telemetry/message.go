@@ -25,6 +25,9 @@ type message struct {
 	Links   *record.Links  `json:"links,omitempty"`   // without bytes
 	HasAll  bool           `json:"has_all,omitempty"` // has the results of all workers
 	Leaving bool           `json:"leaving,omitempty"` // knows that all workers have all results
+
+	// Notice is of what runs in the worker, its script.
+	Notice json.RawMessage `json:"notice,omitempty"`
 }
 
 // Bounds of a message. Whatever a worker has to say fits into maxMessage bytes: what has no room is counted.

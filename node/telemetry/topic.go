@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	maxMessage = 16 << 10               // bytes of one message
+	maxMessage = 16 << 10               // bytes of one message, its notice apart
 	flushTime  = 200 * time.Millisecond // for gossipsub to send the last message
 )
 
@@ -43,7 +43,7 @@ type Config struct {
 	// Observe gets the events of the other workers.
 	Observe func(record.Event)
 	// Notice returns what to do with the notice of another worker, nil if no worker can give it. Nil: this worker takes
-	// none, and gives none.
+	// none.
 	Notice func(from topology.Rank, text []byte) func()
 	Log    *slog.Logger
 }
@@ -58,9 +58,9 @@ type Topic struct {
 	period   time.Duration // between two messages of a peer, the last ones apart
 	news     *pubsub.Topic // nil for a run of one
 	control  *pubsub.Topic
-	reminder event.Emitter // reminds gossipsub of peers
-	received atomic.Int64  // bytes
-	notices  notices
+	reminder event.Emitter   // reminds gossipsub of peers
+	received atomic.Int64    // bytes
+	fresh    chan struct{}   // there is a new notice; has room for one
 	stopped  chan error      // a worker has stopped the run
 	unheard  map[peer.ID]int // reminders since the topic had a connected member
 }
@@ -73,7 +73,7 @@ func Join(c Config) (*Topic, error) {
 	t := &Topic{
 		c: c, known: newKnown(c.Members, c.Process), ctx: ctx, cancel: cancel,
 		period: newsPeriod(n, c.Slowest), stopped: make(chan error, 1),
-		notices: notices{fresh: make(chan struct{}, 1)}, unheard: make(map[peer.ID]int),
+		fresh: make(chan struct{}, 1), unheard: make(map[peer.ID]int),
 	}
 	if n == 1 {
 		return t, nil
@@ -83,23 +83,20 @@ func Join(c Config) (*Topic, error) {
 		return nil, fmt.Errorf("node: gossipsub: %w", err)
 	}
 	t.wg.Go(t.publish)
-	if t.notices.topic != nil {
-		t.wg.Go(func() { t.notices.post(t) })
-	}
 	return t, nil
 }
 
 func (t *Topic) join() error {
 	base := "/gossiptrainer/" + t.c.Run
-	news, control, notices := base+"/telemetry/1", base+"/control/1", base+"/notices/1"
+	news, control := base+"/telemetry/2", base+"/control/1"
 	inRun := func(id peer.ID, _ string) bool {
 		_, member := t.c.Members.Rank(id)
 		return member
 	}
 	ps, err := pubsub.NewGossipSub(t.ctx, t.c.Host,
 		pubsub.WithMessageSignaturePolicy(pubsub.StrictSign),
-		pubsub.WithMaxMessageSize(2*maxNotice),
-		pubsub.WithSubscriptionFilter(pubsub.NewAllowlistSubscriptionFilter(news, control, notices)),
+		pubsub.WithMaxMessageSize(2*(maxMessage+maxNotice)),
+		pubsub.WithSubscriptionFilter(pubsub.NewAllowlistSubscriptionFilter(news, control)),
 		pubsub.WithPeerFilter(inRun),
 		pubsub.WithAppSpecificRpcInspector(func(_ peer.ID, rpc *pubsub.RPC) error {
 			t.received.Add(int64(proto.Size(&rpc.RPC)))
@@ -108,16 +105,11 @@ func (t *Topic) join() error {
 	if err != nil {
 		return err
 	}
-	if t.news, err = t.listen(ps, news, maxMessage, t.readNews); err != nil {
+	if t.news, err = t.listen(ps, news, maxMessage+maxNotice, t.readNews); err != nil {
 		return err
 	}
 	if t.control, err = t.listen(ps, control, maxMessage, t.readStop); err != nil {
 		return err
-	}
-	if t.c.Notice != nil {
-		if t.notices.topic, err = t.listen(ps, notices, maxNotice, t.c.Notice); err != nil {
-			return err
-		}
 	}
 	t.reminder, err = t.c.Host.EventBus().Emitter(new(event.EvtPeerProtocolsUpdated))
 	return err
@@ -170,9 +162,16 @@ func (t *Topic) readNews(from topology.Rank, text []byte) func() {
 	if !ok {
 		return nil
 	}
+	var heed func() // nil for a notice that no worker can give; the news count all the same
+	if t.c.Notice != nil && news.Notice != nil {
+		heed = t.c.Notice(from, news.Notice)
+	}
 	return func() {
 		for _, e := range t.known.note(from, news) {
 			t.c.Observe(e)
+		}
+		if heed != nil {
+			heed()
 		}
 	}
 }
@@ -189,6 +188,18 @@ func (t *Topic) readStop(from topology.Rank, text []byte) func() {
 func (t *Topic) Close() {
 	t.cancel()
 	t.wg.Wait()
+}
+
+// maxNotice bounds a notice: two calls of a script, with 64 KiB each in base64.
+const maxNotice = 256 << 10
+
+// Notify replaces the notice of this worker, a JSON text that all others get with its next message, at once.
+func (t *Topic) Notify(text []byte) {
+	t.known.notify(text)
+	select {
+	case t.fresh <- struct{}{}:
+	default:
+	}
 }
 
 // Post adds an event of this worker to its next message.
@@ -240,11 +251,29 @@ func (t *Topic) Flush(told time.Time) {
 	}
 }
 
+// soon is the time from a message with a new notice to its first repetition. Each further one takes twice as long.
+const soon = 100 * time.Millisecond
+
 // publish repeats the message of this worker until t is closed.
 func (t *Topic) publish() {
 	defer t.reminder.Close()
-	for socket.Sleep(t.ctx, t.period) {
-		t.remind()
+	pause, reminded := t.period, time.Now()
+	for {
+		late := time.NewTimer(pause)
+		select {
+		case <-t.fresh:
+			pause = soon
+		case <-late.C:
+			pause = min(2*pause, t.period)
+		case <-t.ctx.Done():
+			late.Stop()
+			return
+		}
+		late.Stop()
+		if time.Since(reminded) >= t.period {
+			t.remind()
+			reminded = time.Now()
+		}
 		t.announce()
 	}
 }

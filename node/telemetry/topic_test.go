@@ -58,11 +58,13 @@ func TestGossipsubIsRemindedOfMembers(t *testing.T) {
 	}
 }
 
+var limits = record.Limits{Peers: 2, Rounds: 9}
+
 // joined returns the topic of a member of a run of two, once it has the other one.
 func joined(t *testing.T, h *socket.Host, members []peer.ID, self int) *Topic {
 	t.Helper()
 	topic, err := Join(Config{
-		Host: h, Run: "test", Members: handshake.Members{IDs: members, Self: topology.Rank(self)},
+		Host: h, Run: "test", Members: handshake.Members{IDs: members, Self: topology.Rank(self)}, Limits: limits,
 		Observe: func(record.Event) {}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -105,4 +107,45 @@ func TestAMemberThatGossipsubHasForgottenComesBack(t *testing.T) {
 	}
 	wait("the topic still has the member whose stream has ended", false)
 	wait("the member does not come back", true)
+}
+
+// A notice is repeated with the news of a worker, so that those who come late have it. One that no worker can give is
+// dropped, and the news with it count.
+func TestANoticeTravelsWithTheNews(t *testing.T) {
+	t.Parallel() // it waits for heartbeats
+	here, there := newHost(t), newHost(t)
+	if err := here.Connect(t.Context(), peer.AddrInfo{ID: there.ID(), Addrs: there.Addrs()}); err != nil {
+		t.Fatal(err)
+	}
+	members := []peer.ID{here.ID(), there.ID()}
+	sender := joined(t, here, members, 0)
+	sender.Notify([]byte(`{"step":1}`))
+	texts, news := make(chan string, 100), make(chan record.Event, 100)
+	topic, err := Join(Config{
+		Host: there, Run: "test", Members: handshake.Members{IDs: members, Self: 1}, Limits: limits,
+		Observe: func(e record.Event) { news <- e }, Log: slog.New(slog.DiscardHandler),
+		Notice: func(_ topology.Rank, text []byte) func() {
+			if string(text) == `{"step":-1}` {
+				return nil
+			}
+			return func() { texts <- string(text) }
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(topic.Close)
+	if got := <-texts; got != `{"step":1}` {
+		t.Errorf("the notice is %s", got)
+	}
+	sender.Notify([]byte(`{"step":-1}`))
+	sender.Post(record.Event{Step: &record.Step{Round: 3}})
+	if e := <-news; e.Step == nil || e.Step.Round != 3 {
+		t.Errorf("the news are %+v", e)
+	}
+	for len(texts) > 0 {
+		if got := <-texts; got != `{"step":1}` {
+			t.Errorf("the impossible notice %s counts", got)
+		}
+	}
 }
