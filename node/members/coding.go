@@ -24,10 +24,16 @@ type coder struct {
 
 // A coding is the coded form of a message, which several lanes may send.
 type coding struct {
-	payload []byte // of the message
+	message gossip.Frame
 	done    chan struct{}
 	by      entropy.Coder // Plain: the payload travels as it is
 	coded   []byte
+}
+
+// is reports whether a frame is that of the message: machines use their buffers again in later rounds.
+func (c *coding) is(f gossip.Frame) bool {
+	return c != nil && c.message.Round == f.Round && c.message.Hop == f.Hop && c.message.Piece == f.Piece &&
+		&c.message.Payload[0] == &f.Payload[0] && len(c.message.Payload) == len(f.Payload)
 }
 
 // made reports whether the coded form is there.
@@ -54,10 +60,10 @@ func (r *coder) code(f gossip.Frame, cost entropy.LinkCost) *coding {
 	if r.how.Entropy == entropy.Plain || f.MessageBytes() == 0 {
 		return nil
 	}
-	if c := r.last; c != nil && &c.payload[0] == &f.Payload[0] && len(c.payload) == len(f.Payload) {
-		return c
+	if r.last.is(f) {
+		return r.last
 	}
-	c := &coding{payload: f.Payload, done: make(chan struct{})}
+	c := &coding{message: f, done: make(chan struct{})}
 	r.last = c
 	parts := quant.Bytes(len(f.Payload))
 	if r.how.Layout != nil {
