@@ -234,11 +234,22 @@ func TestAMachineGoesOnWithoutAMajority(t *testing.T) {
 		file += fmt.Sprintf("- {id: %s, addrs: [%s]}\n", bytes.TrimSpace(c.ask(machine, "id", "new")), address[machine])
 	}
 	running := map[string]*exec.Cmd{}
+	words := map[string]*bytes.Buffer{"attic": {}, "shelf": {}}
+	t.Cleanup(func() {
+		for machine, cmd := range running {
+			if t.Failed() {
+				cmd.Process.Kill()
+				cmd.Wait()
+				t.Logf("%s: %s", machine, words[machine])
+			}
+		}
+	})
 	for machine := range address {
 		if err := os.WriteFile(filepath.Join(c.dir, machine, "crew.yaml"), []byte(file), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		running[machine] = c.command(machine, "run", "crew.yaml", "--set", "node.listen=["+address[machine]+"]")
+		running[machine].Stderr = words[machine]
 		if err := running[machine].Start(); err != nil {
 			t.Fatal(err)
 		}

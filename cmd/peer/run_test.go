@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gossiptrainer/internal/record"
@@ -58,14 +60,32 @@ func newSiteOf(t *testing.T, machines int, text string) *site {
 	return s
 }
 
-// freeAddr returns an address that was free a moment ago.
+// Ports of tests that name them lie below those that the system gives to others, which could take them before the peer
+// starts.
+const firstPort, lastPort = 16_384, 32_767
+
+var drawn = struct {
+	sync.Mutex
+	port int // the last one
+}{port: firstPort + rand.IntN(lastPort-firstPort)}
+
+// freeAddr returns an address that was free a moment ago. It returns each one once.
 func (s *site) freeAddr() string {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		s.t.Fatal(err)
+	s.t.Helper()
+	drawn.Lock()
+	defer drawn.Unlock()
+	for range lastPort - firstPort {
+		if drawn.port++; drawn.port > lastPort {
+			drawn.port = firstPort
+		}
+		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", drawn.port))
+		if err == nil {
+			l.Close()
+			return fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", drawn.port)
+		}
 	}
-	defer l.Close()
-	return fmt.Sprintf("/ip4/127.0.0.1/tcp/%d", l.Addr().(*net.TCPAddr).Port)
+	s.t.Fatalf("no port from %d to %d is free", firstPort, lastPort)
+	return ""
 }
 
 // A lanPeer is a peer that was started.
