@@ -71,7 +71,7 @@ func Begin(ctx context.Context, o Options) (*Child, error) {
 		return nil, errors.Join(err, os.RemoveAll(c.folder))
 	}
 	c.turns.script = c.script
-	slow := time.AfterFunc(patience, func() { o.Log.Warn("the script has not called gossip.join yet") })
+	slow := time.AfterFunc(patience, func() { o.Log.Warn("the script has not called gossiptrainer.join yet") })
 	defer slow.Stop()
 	if c.turns.shape, c.start, err = c.script.Hello(ctx); err != nil {
 		c.Close()

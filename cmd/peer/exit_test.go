@@ -85,7 +85,7 @@ func TestErrorsAreDescribedWithTheirHints(t *testing.T) {
 		{"with a hint", fmt.Errorf("run: %w", &data.MissingError{Set: "mnist", File: "f", Dir: "d"}),
 			"peer: run: data: mnist: f: not found in d or its folder mnist", "peer data fetch mnist"},
 		{"of a peer of the lab", &fleet.PeerError{Rank: 3, Round: 7, Reason: "loss is NaN", Hint: "lower train.step_size"},
-			"peer: lab: peer 3: after round 7: loss is NaN", "lower train.step_size"},
+			"peer: lab: peer 3 (last record: round 7): loss is NaN", "lower train.step_size"},
 	}
 	for _, tt := range tests {
 		got := complaintOf(tt.err)

@@ -173,7 +173,7 @@ func TestAPeerThatDiesEndsTheRunIfItIsNotStartedAnew(t *testing.T) {
 	}
 	syscall.Kill(peers[2], syscall.SIGKILL)
 	said, code := c.end()
-	if code != exitOther || !strings.Contains(said, "peer: lab: peer 2: ") || !strings.Contains(said, "signal: killed") {
+	if code != exitOther || !strings.Contains(said, "peer: lab: peer 2 (") || !strings.Contains(said, "signal: killed") {
 		t.Errorf("exit code %d; said %q", code, said)
 	}
 }

@@ -56,7 +56,7 @@ func (e *Exit) how() string {
 func (e *Exit) when() string {
 	switch {
 	case !e.Joined && e.Raised == "":
-		return " and never called gossip.join"
+		return " and never called gossiptrainer.join"
 	case !e.Joined:
 		return " when it joined"
 	case e.Over:
@@ -86,10 +86,10 @@ func (e *Exit) Advice() string {
 	case e.Code != 0 && !e.Running:
 		return "its output says why"
 	case !e.Joined:
-		return "call gossip.join(model, optimizer) before the training loop"
+		return "call gossiptrainer.join(model, optimizer) before the training loop"
 	case e.Over:
 		return ""
 	default:
-		return "keep the connection that gossip.join has made until the script ends"
+		return "keep the connection that gossiptrainer.join has made until the script ends"
 	}
 }

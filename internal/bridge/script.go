@@ -144,7 +144,8 @@ func Start(ctx context.Context, o Options) (*Script, error) {
 // Hello waits for the script to join. It returns the outline of its vector and its own start vector.
 func (s *Script) Hello(ctx context.Context) (Outline, []float32, error) {
 	stop := s.options.after(patience, func() {
-		s.options.Log.Info("the script has not called gossip.join yet", "command", strings.Join(s.options.Command, " "))
+		s.options.Log.Info("the script has not called gossiptrainer.join yet",
+			"command", strings.Join(s.options.Command, " "))
 	})
 	defer stop()
 	select {
@@ -153,7 +154,7 @@ func (s *Script) Hello(ctx context.Context) (Outline, []float32, error) {
 	case <-s.gone:
 		return Outline{}, nil, s.lost
 	case <-ctx.Done():
-		return Outline{}, nil, fmt.Errorf("wait for the script to call gossip.join: %w", context.Cause(ctx))
+		return Outline{}, nil, fmt.Errorf("wait for the script to call gossiptrainer.join: %w", context.Cause(ctx))
 	}
 }
 

@@ -39,10 +39,11 @@ func newAudit(r *experiment.Run) *moniqua.Audit {
 	return moniqua.NewAudit()
 }
 
-// bounds returns the final bound of the worker's machine after some rounds, with its violations and repairs.
+// bounds returns the final bound of the worker's machine after some rounds, with its violations and repairs. A run
+// without a round, whose scripts took no step, has no bound.
 func (b *builder) bounds(m gossip.Machine, theta func(k int) float64, rounds int) record.Theta {
 	var t record.Theta
-	if theta != nil {
+	if theta != nil && rounds > 0 {
 		t.Value = theta(rounds - 1)
 	}
 	if counts, ok := m.(interface{ Repairs() gossip.Repairs }); ok {

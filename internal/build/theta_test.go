@@ -39,6 +39,16 @@ func TestViolationsAreCountedAndRepaired(t *testing.T) {
 	}
 }
 
+// A run of scripts may end without a round.
+func TestARunWithoutARoundHasNoTheta(t *testing.T) {
+	r := assemble(t, append([]string{"topology.size=3", "algorithm.theta={rule: measured}"}, quick...)...)
+	for _, w := range workers(t, r) {
+		if got := w.Bound(0).Value; got != 0 {
+			t.Errorf("worker %d: theta %v, want 0", w.Rank, got)
+		}
+	}
+}
+
 // The adaptive theta comes close to full precision without tuning: with few bits, and with slack.
 func TestAdaptiveFindsATheta(t *testing.T) {
 	if testing.Short() {

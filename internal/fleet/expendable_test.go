@@ -49,7 +49,7 @@ func TestAPeerThatEndsBeforeAllHaveMetEndsTheRun(t *testing.T) {
 	err := s.run(t.Context(), "wait", "stillborn")
 	peer, ok := errors.AsType[*PeerError](err)
 	if !ok || peer.Rank != 1 || !peer.Unmet || !strings.Contains(err.Error(),
-		"peer 1: before all peers had met: its process ended: signal: killed") {
+		"peer 1 (not all peers had met): its process ended: signal: killed") {
 		t.Errorf("error %v, want that peer 1 ended before all had met", err)
 	}
 }

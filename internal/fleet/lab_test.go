@@ -227,7 +227,7 @@ func TestAPeerThatEndsEarlyStopsTheRun(t *testing.T) {
 			if tt.stderr != "" && (len(peer.Stderr) == 0 || peer.Stderr[0] != tt.stderr) {
 				t.Errorf("last words %q, want them to begin with %q", peer.Stderr, tt.stderr)
 			}
-			if want := "lab: peer 1: after round 7: " + tt.reason; err.Error() != want {
+			if want := "lab: peer 1 (last record: round 7): " + tt.reason; err.Error() != want {
 				t.Errorf("error %q, want %q", err, want)
 			}
 		})

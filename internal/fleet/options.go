@@ -66,13 +66,13 @@ type PeerError struct {
 }
 
 func (e *PeerError) Error() string {
-	where := "before its first record"
+	where := "no record yet"
 	switch {
 	case e.Unmet:
-		where = "before all peers had met"
+		where = "not all peers had met"
 	case e.Round > 0:
-		where = fmt.Sprintf("after round %d", e.Round)
+		where = fmt.Sprintf("last record: round %d", e.Round)
 	}
 	// A reason that begins with its own "lab: " would name the package twice.
-	return fmt.Sprintf("lab: peer %d: %s: %s", e.Rank, where, strings.TrimPrefix(e.Reason, "lab: "))
+	return fmt.Sprintf("lab: peer %d (%s): %s", e.Rank, where, strings.TrimPrefix(e.Reason, "lab: "))
 }

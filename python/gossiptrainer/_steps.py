@@ -97,8 +97,13 @@ class Steps:
         self._seen, self._last = self._seen + made, self._last + made
 
     def tell_last(self) -> None:
-        """Say at the end that another optimizer has trained since the last step that was seen."""
-        if not self.by_hand and self.peer._values.changes() - self._last >= _OWN:
+        """Say at the end that the model has trained since the last step that was seen, or without any."""
+        if self.by_hand and self.count > 0 or self.peer._values.changes() - self._last < _OWN:
+            return
+        if self.by_hand:
+            say("the script ends without a step, so the changes of its model stay on this worker: give join the "
+                "optimizer too, or call peer.step() after each update" + script_line())
+        else:
             say(f"the model's parameters changed after round {self.peer.round}, but not by the optimizer that join got, "
                 "so these changes stay on this worker: join again with the optimizer that makes them" + script_line())
 

@@ -602,6 +602,21 @@ class Steps(unittest.TestCase):
             for text in Run(rounds=None)(said(worker)).returned:
                 self.assertEqual("parameters changed after round 1, but not by the optimizer that join got" in text, told)
 
+    def test_an_end_without_a_step_is_told(self):
+        for steps, told in ((0, True), (1, False)):
+            def worker(rank):
+                model = linear()
+                opt = torch.optim.SGD(model.parameters(), 0.1)
+                peer = gossip.join(model)
+                for k in range(4):
+                    descend(model, opt)
+                    if k < steps:
+                        peer.step()
+                peer.finish()
+            for text in Run(rounds=None)(said(worker)).returned:
+                self.assertEqual("ends without a step, so the changes of its model stay on this worker: give join the "
+                                 "optimizer too, or call peer.step()" in text, told)
+
     def test_a_forked_child_trains_on_tensors_of_its_own(self):
         def worker(rank):
             model = linear()
