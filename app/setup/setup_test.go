@@ -260,7 +260,7 @@ func TestNothingIsWrittenWithoutAllAnswers(t *testing.T) {
 		"a wrong flag":     {"", map[string]string{"machines": "0"}, "--machines: \"0\": want a number"},
 		"an unknown set":   {"", map[string]string{"machines": "2", "data": "fashon-mnist"}, "--data: data \"fashon-mnist\""},
 		"the end of input": {"lan\n4\n", nil, "nothing was written"},
-		"unreadable data":  {"", map[string]string{"machines": "2", "data": "."}, "the folder is empty"},
+		"unreadable data":  {"", map[string]string{"machines": "2", "data": "."}, "no folder and no picture in it"},
 	} {
 		_, err := begin(t, test.lines, test.given, keepFiles)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

@@ -155,23 +155,40 @@ func TestMistakesInFilesAreRefused(t *testing.T) {
 }
 
 func TestMistakesInFoldersOfPicturesAreRefused(t *testing.T) {
-	good := picture(t, grey(2, 1, 1, 2))
+	good, tall, dot := picture(t, grey(2, 1, 1, 2)), picture(t, grey(1, 2, 1, 2)), picture(t, grey(1, 1, 1))
+	spoilt, deep := bytes.Clone(good), []byte("\xff\xd8\xff\xc0\x00\x0b\x0c\x00\x01\x00\x01\x01\x01\x11\x00")
+	spoilt[len(spoilt)-1] ^= 1
 	tests := []struct {
 		name  string
 		files map[string][]byte
 		want  string
 	}{
-		{"empty", nil, "the folder is empty"},
-		{"no picture", map[string][]byte{"a/.hidden": nil}, "a: no picture of this class"},
+		{"empty", nil, "no folder and no picture in it: want one folder of pictures per class"},
+		{"text alone", map[string][]byte{"a.txt": nil}, "no folder and no picture in it"},
+		{"empty class", map[string][]byte{"a/.hidden": nil, "b/1.png": good},
+			"/a: no picture of this class: put some into the folder, or remove it"},
+		{"text in a class", map[string][]byte{"a/1.txt": nil, "b/1.png": good}, "/a: no picture of this class"},
 		{"a file beside classes", map[string][]byte{"a/1.png": good, "b.png": good},
 			"b.png: want one folder of pictures per class"},
-		{"a folder in a class", map[string][]byte{"train/a/1.png": good}, "a folder in the class train"},
-		{"other size", map[string][]byte{"a/1.png": good, "b/1.png": picture(t, grey(1, 2, 1, 2))},
-			"1 x 2 pixels, but"},
-		{"text", map[string][]byte{"a/1.png": []byte("abcdef")}, "1.png: neither PNG nor JPEG"},
-		{"damaged", map[string][]byte{"a/1.png": good[:40]}, "1.png: "},
-		{"vast", map[string][]byte{"a/1.png": vastPicture(good)}, "want at most 16777216 in all"},
-		{"one class", map[string][]byte{"a/1.png": good, "a/2.png": good}, `all samples have the label "a"`},
+		{"a folder in a class", map[string][]byte{"train/a/1.png": good}, "train/a: a folder in the class train: want " +
+			"pictures only; name the folder above the classes with data.path, and that of a test part with data.test"},
+		{"three sizes", map[string][]byte{"a/1.png": good, "a/2.png": tall, "a/3.png": good, "b/1.png": tall, "b/2.png": good,
+			"b/3.png": dot}, "pictures of 3 sizes, width x height (2x1: 3, 1x2: 2, 1x1: 1); "},
+		{"a rare size", map[string][]byte{"a/1.png": tall, "b/1.png": good, "b/2.png": good},
+			"/a/1.png has 1x2: resize all to one size, such as 2x1, which 2 pictures have"},
+		{"no size twice", map[string][]byte{"a/1.png": tall, "b/1.png": good},
+			"(1x2: 1, 2x1: 1); "},
+		{"text", map[string][]byte{"a/1.png": []byte("abcdef")}, "1.png: neither PNG nor JPEG: convert it, or move it away"},
+		{"short header", map[string][]byte{"a/1.png": good[:20]},
+			"/a/1.png: the picture is damaged (unexpected EOF): replace it, or move it away"},
+		{"short picture", map[string][]byte{"a/1.png": good[:50], "b/1.png": good}, "/a/1.png: the picture is damaged (png"},
+		{"wrong sum", map[string][]byte{"a/1.png": spoilt, "b/1.png": good},
+			"/a/1.png: the picture is damaged (png: invalid format: invalid checksum): replace it, or move it away"},
+		{"unsupported", map[string][]byte{"a/1.jpg": deep, "b/1.png": good},
+			"/a/1.jpg: unsupported JPEG feature: precision: save the picture as a plain PNG"},
+		{"vast", map[string][]byte{"a/1.png": vastPicture(good)}, "want at most 16777216 in all: resize it"},
+		{"one class", map[string][]byte{"a/1.png": good, "a/2.png": good},
+			`all samples have the label "a", so there is nothing to learn: add a folder with the pictures of another class`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
