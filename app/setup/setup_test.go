@@ -536,6 +536,23 @@ func TestTablesOfSpreadsheetsAreTaken(t *testing.T) {
 	}
 }
 
+// Where the last column has ids, a person is asked for that of the classes.
+func TestIDsAreNoClasses(t *testing.T) {
+	folder(t)
+	text := "kind,size,id\n"
+	for i := range 60 {
+		text += fmt.Sprintf("%s,%d,u%d\n", []string{"x", "y"}[i%2], 1+i%9, i)
+	}
+	if err := os.WriteFile("own.csv", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	said, err := begin(t, "kind\n", map[string]string{"name": "a", "machines": "1", "data": "own.csv", "rounds": "auto"},
+		keepFiles)
+	if err != nil || !strings.Contains(said, "Column of the classes: kind, size, id: ") {
+		t.Errorf("%s%v", said, err)
+	}
+}
+
 // Data are checked as soon as they are named, before any other question. A person may name other data.
 func TestDataAreCheckedAtOnce(t *testing.T) {
 	dir := folder(t)

@@ -110,8 +110,8 @@ func number(text string, missing Absence) (v float32, wide float64, reason strin
 	case looksDecimal(text):
 		reason = fmt.Sprintf("%.30q has a decimal comma: write decimal points, or semicolons between the columns", text)
 	default:
-		reason = fmt.Sprintf("%.30q is no number: data.encode: true makes numbers of texts, and data.skip leaves the "+
-			"column out", text)
+		reason = fmt.Sprintf("%.30q is no number: data.encode: true makes numbers of texts, data.skip leaves the "+
+			"column out, and data.label names the column of the classes", text)
 	}
 	return float32(math.NaN()), math.NaN(), reason
 }

@@ -15,22 +15,27 @@ import (
 
 // Every mistake of a user is refused where it is.
 func TestMistakesInFilesAreRefused(t *testing.T) {
-	many, busy := strings.Builder{}, strings.Builder{}
+	many, busy, ids := strings.Builder{}, strings.Builder{}, strings.Builder{}
 	for i := range 300 {
 		fmt.Fprintf(&many, "1,%d\n", i)
 		fmt.Fprintf(&busy, "1,%d.5\n", i)
 	}
-	x := npy("<f8", "(2, 1)", false, floats64(1, 2))
+	for i := range 20 {
+		fmt.Fprintf(&ids, "1,u%d\n", i%19)
+	}
+	x, compressed := npy("<f8", "(2, 1)", false, floats64(1, 2)), squeezed(t, []byte("1,0\n2,1\n"))
 	tests := []struct {
 		name, file string
 		content    []byte
 		columns    Columns
 		want       string
 	}{
-		{"empty", "a.csv", nil, Columns{}, "a.csv: line 1: the file is empty"},
+		{"empty", "a.csv", nil, Columns{}, "a.csv: line 1: the file is empty: name another one, or put samples into it"},
 		{"blank", "a.csv", []byte("\n\n"), Columns{}, "line 1: the file is empty"},
-		{"header alone", "a.csv", []byte("a,b\n"), Columns{}, "line 2: the file has a header, but no rows"},
-		{"one column", "a.csv", []byte("a\n1\n"), Columns{}, "line 1: one column only"},
+		{"header alone", "a.csv", []byte("a,b\n"), Columns{}, "line 2: the file has a header, but no rows: add some, " +
+			"or set data.header: absent if the line is a row"},
+		{"one column", "a.csv", []byte("a\n1\n"), Columns{}, "line 1: one column only: want a label and values with , ; " +
+			"tabs or blanks between them, and above the rows at most a line with their names"},
 		{"label column by name", "a.csv", []byte("a,b\n1,2\n"), Columns{Label: "c"},
 			`line 1: data.label: there is no column "c" among a, b`},
 		{"label column by number", "a.csv", []byte("1,2\n"), Columns{Label: "3"},
@@ -67,13 +72,37 @@ func TestMistakesInFilesAreRefused(t *testing.T) {
 		{"encoded array", "a.npy", x, Columns{Encode: true}, "data.encode is for CSV files: this is NumPy array"},
 		{"quoted lines", "a.csv", []byte("a,b\n1,\"x\ny\"\nz,q\n"), Columns{},
 			`row 2 (line 4), column 1 (a): "z" is no number`},
-		{"short row", "a.csv", []byte("1,2\n1\n"), Columns{}, "line 2: row 2 has 1 fields, want 2"},
-		{"open quote", "a.csv", []byte("1,2\n\"1,2\n"), Columns{}, "line 2, character 6: extraneous or missing"},
+		{"short row", "a.csv", []byte("1,2\n1\n"), Columns{}, "line 2: row 2 has 1 fields, want 2 as in the first " +
+			"line: complete the row, or put texts with ',' into quotes"},
+		{"open quote", "a.csv", []byte("1,2\n\"1,2\n"), Columns{}, "line 2, character 6: extraneous or missing \" in " +
+			"quoted-field: write quotes around the whole text, and \"\" for a quote in it"},
 		{"long line", "a.csv", append([]byte("1,2\n"), bytes.Repeat([]byte("9"), csvRecord+csvSniff)...),
 			Columns{}, "a row with more than"},
 		{"UTF-16", "a.csv", []byte("\xff\xfea\x00,\x00"), Columns{}, "UTF-16: save it as UTF-8"},
 		{"carriage returns", "a.csv", []byte("1,2\r3,4\r"), Columns{}, "a carriage return alone"},
-		{"binary", "a.csv", []byte("a,b\x00"), Columns{}, "a zero byte"},
+		{"binary", "a.csv", []byte("a,b\x00"), Columns{},
+			"a.csv: offset 3: a byte 0x00: this is no text: save a table as CSV in UTF-8, or arrays with numpy.savez"},
+		{"binary without zeros", "a.csv", []byte("a,\xe0\x1f\n"), Columns{}, "a.csv: offset 3: a byte 0x1f: this is no text"},
+		{"gzip cut off", "a.csv", compressed[:len(compressed)-9], Columns{},
+			"the compressed data are damaged or cut off (unexpected EOF): fetch or compress the file again"},
+		{"header of gzip cut off", "a.csv", compressed[:5], Columns{}, "a.csv: offset 0: the compressed data are damaged"},
+		{"wrong sum of gzip", "a.csv", slices.Concat(compressed[:len(compressed)-8], make([]byte, 8)), Columns{},
+			"the compressed data are damaged or cut off (gzip: invalid checksum)"},
+		{"tar", "a.tar", append(make([]byte, 257), "ustar\x00"...), Columns{},
+			"a.tar: offset 0: packed with tar, bzip2, xz, 7z or rar: unpack it"},
+		{"bzip2", "a.csv", []byte("BZh91AY&SY"), Columns{}, "packed with tar, bzip2"},
+		{"xz", "a.csv", []byte("\xfd7zXZ\x00"), Columns{}, "packed with tar, bzip2"},
+		{"old workbook", "a.xls", []byte("\xd0\xcf\x11\xe0"), Columns{}, "a.xls: offset 0: an Excel or OpenDocument"},
+		{"ARFF", "a.arff", []byte("@relation x\n"), Columns{}, "an ARFF file: save it as CSV"},
+		{"MATLAB", "a.mat", []byte("MATLAB 5.0 MAT-file"), Columns{}, "a MATLAB file: save the arrays with numpy.savez"},
+		{"line for Excel", "a.csv", []byte("sep=;\na;b\n1;2\n"), Columns{},
+			"a.csv: line 1: sep= is a line for Excel alone: remove it"},
+		{"delimiter at the end", "a.csv", []byte("a,b,\n1,x,\n2,y,\n"), Columns{},
+			"a.csv: line 1: column 3 is that of the labels, and empty: name the column of the classes with data.label"},
+		{"ids", "a.csv", []byte(ids.String()), Columns{},
+			"a.csv: 20 rows have 19 different labels, as ids have: name the column of the classes with data.label"},
+		{"text renamed", "a.zip", []byte("a,b\n1,\n"), Columns{},
+			"a.zip: row 1 (line 2), column 2 (b): the label is missing: fill it in, or remove the row"},
 		{"one class", "a.csv", []byte("1,x\n2,x\n"), Columns{}, `all samples have the label "x"`},
 		{"one row", "a.csv", []byte("1,x\n"), Columns{}, "one sample cannot be split"},
 		{"regression", "a.csv", []byte(busy.String()), Columns{},
@@ -90,7 +119,7 @@ func TestMistakesInFilesAreRefused(t *testing.T) {
 		{"pickle", "a.pkl", []byte("\x80\x04\x95"), Columns{}, "a pickle, which could run code"},
 		{"HDF5", "a.h5", []byte("\x89HDF\r\n"), Columns{}, "an HDF5 file"},
 		{"workbook", "a.xlsx", zipped(t, map[string][]byte{"[Content_Types].xml": nil}), Columns{},
-			"an Excel workbook: save the sheet as CSV"},
+			"an Excel or OpenDocument workbook: save the sheet as CSV"},
 		{"zip", "a.zip", zipped(t, map[string][]byte{"a.csv": nil}), Columns{}, "a zip file without arrays"},
 		{"damaged zip", "a.npz", []byte("PK\x03\x04"), Columns{}, "a.npz: offset 0"},
 		{"header of npy", "X.npy", x, Columns{Header: "present"},
@@ -289,7 +318,7 @@ func TestASurveyCountsComplaints(t *testing.T) {
 	}
 	want := []string{
 		`row 1 (line 2), column 2 (b), the first of 60 such values in the column: "red" is no number: data.encode: ` +
-			"true makes numbers of texts, and data.skip leaves the column out",
+			"true makes numbers of texts, data.skip leaves the column out, and data.label names the column of the classes",
 		"row 2 (line 3), column 1 (a), the first of 30 such values in the column: " + missingCell +
 			"; data.encode: true takes the mean of the column",
 		"row 61 (line 62), column 2 (b): " + hugeCell,

@@ -200,11 +200,22 @@ func (s *userSet) scan() error {
 			return err
 		}
 	}
-	if len(s.files) == 1 && len(s.y[0]) < 2 {
+	if len(s.files) > 1 {
+		return nil
+	}
+	rows, labels := len(s.y[0]), len(s.tallies[0].texts)
+	switch {
+	case rows < 2:
 		return atFile(s.files[0].file(), "one sample cannot be split: want at least 2, or a file of its own as data.test")
+	case rows >= idRows && 10*labels > 9*rows && s.spec.Trained == nil && s.files[0].form().columns != nil:
+		return atFile(s.files[0].file(), "%w", labelErrorf("%d rows have %d different labels, as ids have: name the column "+
+			"of the classes with data.label", rows, labels))
 	}
 	return nil
 }
+
+// idRows are so many that labels of all rows differ in ids alone.
+const idRows = 10
 
 // A LabelError says that labels name no classes: another column may have the classes.
 type LabelError struct{ error }
