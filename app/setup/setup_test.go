@@ -536,20 +536,22 @@ func TestTablesOfSpreadsheetsAreTaken(t *testing.T) {
 	}
 }
 
-// Where the last column has ids, a person is asked for that of the classes.
+// Where the last column has ids, or lacks a label, a person is asked for that of the classes.
 func TestIDsAreNoClasses(t *testing.T) {
 	folder(t)
-	text := "kind,size,id\n"
-	for i := range 60 {
-		text += fmt.Sprintf("%s,%d,u%d\n", []string{"x", "y"}[i%2], 1+i%9, i)
-	}
-	if err := os.WriteFile("own.csv", []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	said, err := begin(t, "kind\n", map[string]string{"name": "a", "machines": "1", "data": "own.csv", "rounds": "auto"},
-		keepFiles)
-	if err != nil || !strings.Contains(said, "Column of the classes: kind, size, id: ") {
-		t.Errorf("%s%v", said, err)
+	for name, last := range map[string]string{"ids": "u%d", "gaps": "?%.0d"} { // the first gap is ?, which is missing
+		text := "kind,size,id\n"
+		for i := range 60 {
+			text += fmt.Sprintf("%s,%d,"+last+"\n", []string{"x", "y"}[i%2], 1+i%9, i)
+		}
+		if err := os.WriteFile(name+".csv", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		given := map[string]string{"name": name, "machines": "1", "data": name + ".csv", "rounds": "auto"}
+		said, err := begin(t, "kind\n", given, keepFiles)
+		if err != nil || !strings.Contains(said, "Column of the classes: kind, size, id: ") {
+			t.Errorf("%s: %s%v", name, said, err)
+		}
 	}
 }
 

@@ -253,6 +253,9 @@ func (p *rowParser) cell(k, at int, text string) (reason string) {
 		p.filled++
 		return ""
 	case reason != "":
+		if text, ok := strings.CutSuffix(reason, noNumber); ok && p.t.means {
+			return text + ", as most of the column are: correct it, or list it in data.missing"
+		}
 		return reason
 	case p.t.comma == ',' || !strings.ContainsAny(text, ",."):
 		return ""
