@@ -33,7 +33,7 @@ func TestMistakenFilesAreNamed(t *testing.T) {
 		{"\x80\x02\x8a\nl\xfc\x9cF", "a file of torch.save", "a pickle"},
 		{"%PDF-1.7\n1 0 obj", "a PDF document", "a PDF document"},
 		{"\x89HDF\r\n\x1a\n0000", "an HDF5 file", "an HDF5 file"},
-		{"GGUF\x03\x00\x00\x00\x00\x00\x00\x00", "a GGUF file", "a zero byte: this is no text"},
+		{"GGUF\x03\x00\x00\x00\x00\x00\x00\x00", "a GGUF file", "a byte 0x03: this is no text"},
 		{string(text), "", "a model file (safetensors): want samples"},
 	} {
 		file := filepath.Join(t.TempDir(), "file")

@@ -260,7 +260,7 @@ func TestNothingIsWrittenWithoutAllAnswers(t *testing.T) {
 		"a wrong flag":     {"", map[string]string{"machines": "0"}, "--machines: \"0\": want a number"},
 		"an unknown set":   {"", map[string]string{"machines": "2", "data": "fashon-mnist"}, "--data: data \"fashon-mnist\""},
 		"the end of input": {"lan\n4\n", nil, "nothing was written"},
-		"unreadable data":  {"", map[string]string{"machines": "2", "data": "."}, "the folder is empty"},
+		"unreadable data":  {"", map[string]string{"machines": "2", "data": "."}, "no folder and no picture in it"},
 	} {
 		_, err := begin(t, test.lines, test.given, keepFiles)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -533,6 +533,25 @@ func TestTablesOfSpreadsheetsAreTaken(t *testing.T) {
 	_, err = (&Beginning{Screen: s, Given: given}).Begin(t.Context())
 	if _, ok := errors.AsType[*data.LabelError](err); !ok {
 		t.Errorf("without a terminal: error %v", err)
+	}
+}
+
+// Where the last column has ids, or lacks a label, a person is asked for that of the classes.
+func TestIDsAreNoClasses(t *testing.T) {
+	folder(t)
+	for name, last := range map[string]string{"ids": "u%d", "gaps": "?%.0d"} { // the first gap is ?, which is missing
+		text := "kind,size,id\n"
+		for i := range 60 {
+			text += fmt.Sprintf("%s,%d,"+last+"\n", []string{"x", "y"}[i%2], 1+i%9, i)
+		}
+		if err := os.WriteFile(name+".csv", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		given := map[string]string{"name": name, "machines": "1", "data": name + ".csv", "rounds": "auto"}
+		said, err := begin(t, "kind\n", given, keepFiles)
+		if err != nil || !strings.Contains(said, "Column of the classes: kind, size, id: ") {
+			t.Errorf("%s: %s%v", name, said, err)
+		}
 	}
 }
 

@@ -77,7 +77,11 @@ func (e *CellError) Place() string {
 
 // located returns the error as one of the file's format.
 func (e *CellError) located() *FormatError {
-	return &FormatError{File: e.File, Place: e.Place(), Err: fmt.Errorf("%s", e.Reason)}
+	err := fmt.Errorf("%s", e.Reason)
+	if e.Reason == noLabel {
+		err = &LabelError{err}
+	}
+	return &FormatError{File: e.File, Place: e.Place(), Err: err}
 }
 
 // strict is the judge that accepts no bad cell.
@@ -87,7 +91,10 @@ func strict(e *CellError) error { return e.located() }
 const (
 	missingCell = "the value is missing: fill it in, or remove the row"
 	hugeCell    = "the value is not finite in 32 bits: scale the column, or remove the row"
-	noLabel     = "the label is missing: fill it in, or remove the row; data.missing lists the texts that count as missing"
+	noLabel     = "the label is missing: fill it in, or remove the row; data.label names another column, and " +
+		"data.missing the texts that count as missing"
+	noNumber = ": data.encode: true makes numbers of texts, data.skip leaves the column out, and data.label names the " +
+		"column of the classes"
 )
 
 // number parses the text of a cell, also in 64 bits; the reason is "" for a finite number.
@@ -110,8 +117,7 @@ func number(text string, missing Absence) (v float32, wide float64, reason strin
 	case looksDecimal(text):
 		reason = fmt.Sprintf("%.30q has a decimal comma: write decimal points, or semicolons between the columns", text)
 	default:
-		reason = fmt.Sprintf("%.30q is no number: data.encode: true makes numbers of texts, and data.skip leaves the "+
-			"column out", text)
+		reason = fmt.Sprintf("%.30q is no number"+noNumber, text)
 	}
 	return float32(math.NaN()), math.NaN(), reason
 }

@@ -157,7 +157,7 @@ func findColumn(key, ref string, names []string, n int) (int, error) {
 
 // columnName names column i in errors.
 func columnName(names []string, i int) string {
-	if names == nil {
+	if names == nil || names[i] == "" {
 		return strconv.Itoa(i + 1)
 	}
 	return fmt.Sprintf("%d (%s)", i+1, names[i])

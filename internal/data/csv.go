@@ -49,11 +49,13 @@ func openCSV(path string, c Columns) (*csvRows, error) {
 			return err
 		}
 		first, err := r.next()
-		if err == io.EOF {
-			return atLine(path, 1, "the file is empty")
-		}
-		if err != nil {
+		switch {
+		case err == io.EOF:
+			return atLine(path, 1, emptyFile)
+		case err != nil:
 			return err
+		case strings.HasPrefix(first[0], "sep="):
+			return atLine(path, 1, "%s is a line for Excel alone: remove it", first[0])
 		}
 		first = slices.Clone(first)
 		second, err := r.next()
@@ -76,7 +78,8 @@ func (t *csvRows) begin(first, second []string, r *csvLines, c Columns) error {
 	t.width = len(first)
 	switch {
 	case t.width == 1 && !c.NoLabel:
-		return atLine(t.path, 1, "one column only: want a label and values with , ; tabs or blanks between them")
+		return atLine(t.path, 1, "one column only: want a label and values with , ; tabs or blanks between them, "+
+			"and above the rows at most a line with their names")
 	case t.width > csvColumns:
 		return atLine(t.path, 1, "%d columns: want at most %d", t.width, csvColumns)
 	}
@@ -98,7 +101,8 @@ func (t *csvRows) begin(first, second []string, r *csvLines, c Columns) error {
 		t.notes = append(t.notes, doubt)
 	}
 	if t.header && second == nil {
-		return atLine(t.path, 2, "the file has a header, but no rows")
+		return atLine(t.path, 2, "the file has a header, but no rows: add some, or set data.header: absent if "+
+			"the line is a row")
 	}
 	if t.header {
 		t.names = first
@@ -106,6 +110,10 @@ func (t *csvRows) begin(first, second []string, r *csvLines, c Columns) error {
 	var err error
 	if t.chosen, err = c.choose(t.names, t.width, indexColumns(t.names)); err != nil {
 		return atLine(t.path, 1, "%w", err)
+	}
+	if at := t.chosen.label; t.header && at >= 0 && t.names[at] == "" && second[at] == "" {
+		return atLine(t.path, 1, "%w", labelErrorf("column %d is that of the labels, and empty: name the column of the "+
+			"classes with data.label", at+1))
 	}
 	for _, at := range t.chosen.features {
 		if t.header && t.names[at] == "" {
@@ -162,8 +170,8 @@ func (t *csvRows) each(see func(i int, fields []string, r *csvLines) error) erro
 				return err
 			}
 			if len(fields) != t.width {
-				return atLine(t.path, r.line(0), "row %d has %d fields, want %d as in the first line", i+1, len(fields),
-					t.width)
+				return atLine(t.path, r.line(0), "row %d has %d fields, want %d as in the first line: complete the row, or "+
+					"put texts with %q into quotes", i+1, len(fields), t.width, t.comma)
 			}
 			if err := see(i, fields, r); err != nil {
 				return err
@@ -245,6 +253,9 @@ func (p *rowParser) cell(k, at int, text string) (reason string) {
 		p.filled++
 		return ""
 	case reason != "":
+		if text, ok := strings.CutSuffix(reason, noNumber); ok && p.t.means {
+			return text + ", as most of the column are: correct it, or list it in data.missing"
+		}
 		return reason
 	case p.t.comma == ',' || !strings.ContainsAny(text, ",."):
 		return ""
@@ -282,8 +293,9 @@ func (t *csvRows) reader(cur *cursor) (*csvLines, error) {
 	if bytes.IndexByte(head, '\r') >= 0 && bytes.IndexByte(head, '\n') < 0 {
 		return nil, atLine(t.path, 1, "lines end with a carriage return alone: save the file with line feeds")
 	}
-	if at := bytes.IndexByte(head, 0); at >= 0 {
-		return nil, atOffset(t.path, int64(at), "a zero byte: this is no text")
+	if at := bytes.IndexFunc(head, isControl); at >= 0 {
+		return nil, atOffset(t.path, int64(at), "a byte %#02x: this is no text: save a table as CSV in UTF-8, or arrays "+
+			"with numpy.savez", head[at])
 	}
 	if t.comma == 0 {
 		t.comma = delimiter(head)
@@ -295,6 +307,9 @@ func (t *csvRows) reader(cur *cursor) (*csvLines, error) {
 	r.Comma, r.ReuseRecord, r.FieldsPerRecord = t.comma, true, -1
 	return &csvLines{path: t.path, from: from, records: r}, nil
 }
+
+// isControl reports whether text has no such character. Old programs end text with 0x1a.
+func isControl(r rune) bool { return r < '\t' || r > '\r' && r < 0x1a || r > 0x1a && r < ' ' }
 
 // delimiter returns the tab, semicolon or comma outside quotes in the first line without #, in this order, and a blank
 // for lines of words without any.
@@ -349,7 +364,8 @@ func (l *csvLines) next() ([]string, error) {
 		return nil, located
 	}
 	if parse, ok := errors.AsType[*csv.ParseError](err); ok {
-		return nil, &FormatError{l.path, fmt.Sprintf("line %d, character %d", parse.Line, parse.Column), parse.Err}
+		return nil, &FormatError{l.path, fmt.Sprintf("line %d, character %d", parse.Line, parse.Column),
+			fmt.Errorf(`%w: write quotes around the whole text, and "" for a quote in it`, parse.Err)}
 	}
 	return nil, &FormatError{l.path, fmt.Sprintf("offset %d", l.records.InputOffset()), err}
 }

@@ -58,7 +58,8 @@ func (t *csvRows) encode(c Columns) error {
 		case kinds[k].texts <= kinds[k].numbers:
 			t.chosen.add(at, "")
 		case t.names == nil:
-			return atLine(t.path, 1, "column %d has texts, and data.encode names columns after them: give it a name", at+1)
+			return atLine(t.path, 1, "column %d has texts, and data.encode needs names of columns: write a first line with "+
+				"names above the rows", at+1)
 		case len(values) > mostTexts && len(c.Features) > 0:
 			return atLine(t.path, 1, "column %s has more than %d texts: data.encode cannot use it", columnName(t.names, at),
 				mostTexts)

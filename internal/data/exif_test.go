@@ -113,7 +113,7 @@ func TestOtherFilesAmongPictures(t *testing.T) {
 	}
 	source, notes := opened(t, FileSpec{Path: dir, TestShare: 0.3})
 	if all := source.Info.Train + source.Info.Test; all != 6 || strings.Join(source.Info.Classes, " ") != "cat cow dog" ||
-		notes != "4 files are no pictures and are left out: README.md, Thumbs.db, desktop.ini (2)" {
+		notes != "4 files are no pictures and are left out: README.md, cow/Thumbs.db, desktop.ini (2)" {
 		t.Errorf("%d pictures of %v, notes %q", all, source.Info.Classes, notes)
 	}
 	sum := func() string {

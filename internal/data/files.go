@@ -31,21 +31,26 @@ func withFile(path string, read func(*cursor) error) error {
 	case bytes.HasPrefix(magic, []byte(gzipMagic)):
 		z, err := newMembers(buffered)
 		if err != nil {
-			return atOffset(path, 0, "%w", err)
+			return atOffset(path, 0, "%w", damaged(err))
 		}
-		return read(&cursor{r: z, file: path, gzip: z})
+		return read(&cursor{r: z, file: path, packed: true, gzip: z})
 	case bytes.Equal(magic, []byte("\x28\xb5\x2f\xfd")):
 		z, err := zstd.NewReader(buffered, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
 		if err != nil {
 			return atOffset(path, 0, "%w", err)
 		}
 		defer z.Close()
-		return read(&cursor{r: z, file: path})
+		return read(&cursor{r: z, file: path, packed: true})
 	}
 	if ext := filepath.Ext(path); ext == ".gz" || ext == ".zst" {
 		return atOffset(path, 0, "the name ends with %s, but the content is not compressed so: rename the file", ext)
 	}
 	return read(&cursor{r: buffered, file: path})
+}
+
+// damaged says what to do about an error in compressed data.
+func damaged(err error) error {
+	return fmt.Errorf("the compressed data are damaged or cut off (%w): fetch or compress the file again", err)
 }
 
 const gzipMagic = "\x1f\x8b"
@@ -106,6 +111,7 @@ type cursor struct {
 	r      io.Reader
 	file   string
 	offset int64
+	packed bool     // r decompresses
 	gzip   *members // nil: the file is no gzip file
 }
 
@@ -121,6 +127,9 @@ func (c *cursor) behind() string {
 func (c *cursor) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.offset += int64(n)
+	if c.packed && err != nil && err != io.EOF {
+		err = damaged(err)
+	}
 	return n, err
 }
 

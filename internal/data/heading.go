@@ -17,8 +17,9 @@ type heading struct {
 	label   int  // column of the labels if the first line has names
 	number  []bool
 	missing Absence
-	texts   []int // columns with a text in the first line and numbers beneath
-	order   order // of the numbers in the first line, orderless if a row beneath has it too
+	texts   []int  // columns with a text in the first line and numbers beneath
+	again   []bool // by column: a row beneath has the text of the first line; nil if that has numbers
+	order   order  // of the numbers in the first line, orderless if a row beneath has it too
 
 	rows     int             // beneath
 	labels   map[string]bool // beneath
@@ -56,8 +57,10 @@ func newHeading(first []string, c Columns) *heading {
 	switch {
 	case c.Header == "present" || c.Header == "absent":
 		h.settled, h.names = true, c.Header == "present"
-	case numbers == 0 || named || c.names(first):
+	case named || c.names(first):
 		h.settled, h.names = true, true
+	case numbers == 0:
+		h.again = make([]bool, len(first))
 	}
 	var err error
 	if h.label, err = c.labelColumn(first, len(first), indexColumns(first)); err != nil {
@@ -116,6 +119,9 @@ func (h *heading) see(fields []string) bool {
 	if h.settled || len(fields) != len(h.first) { // the scan refuses such a row
 		return false
 	}
+	if h.again != nil {
+		return h.seeTexts(fields)
+	}
 	h.texts = slices.DeleteFunc(h.texts, func(i int) bool {
 		text := strings.TrimSpace(fields[i])
 		return !isNumber(text) && !h.missing.value(text)
@@ -137,6 +143,25 @@ func (h *heading) see(fields []string) bool {
 	return !h.settled && (len(h.texts) > 0 || h.order != orderless || !h.number[h.label])
 }
 
+// seeTexts is see where the first line is all texts. These are names, unless each occurs in its column again. A row
+// that has them all may be a second line of names.
+func (h *heading) seeTexts(fields []string) bool {
+	same := make([]bool, len(fields))
+	for i, cell := range fields {
+		cell = strings.TrimSpace(cell)
+		same[i] = cell == h.first[i]
+		h.settled = h.settled || isNumber(cell)
+	}
+	if slices.Contains(same, false) {
+		for i, is := range same {
+			h.again[i] = h.again[i] || is
+		}
+	}
+	h.names = h.settled || slices.Contains(h.again, false)
+	h.settled = h.settled || !h.names || h.rows >= manyCells
+	return !h.settled
+}
+
 // decide returns whether the first line has names. Where another reading is possible, doubt says how the line was
 // read.
 func (h *heading) decide() (names bool, doubt string) {
@@ -144,6 +169,8 @@ func (h *heading) decide() (names bool, doubt string) {
 	switch {
 	case h.settled:
 		return h.names, ""
+	case h.again != nil:
+		return true, ""
 	case h.rows > 0 && len(h.texts) > 0:
 		return true, ""
 	case h.rows > 0 && text && !h.missing.label(h.first[h.label]) && (h.repeated || h.order != orderless):

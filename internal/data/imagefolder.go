@@ -2,6 +2,8 @@ package data
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -26,7 +28,7 @@ const imagePixels = 1 << 24 // of a picture
 type imageFolder struct {
 	path   string
 	files  []imageFile
-	others map[string]int // files that are no pictures, by name
+	others map[string][]string // paths of the files that are no pictures, by name
 	made   form
 }
 
@@ -42,7 +44,7 @@ func openImages(path string, c Columns) (*imageFolder, error) {
 	if c.Label != "" || len(c.Features) > 0 || len(c.Skip) > 0 {
 		return nil, atFile(path, "a folder of pictures has no columns: data.label, data.features and data.skip do not apply")
 	}
-	t := &imageFolder{path: path, others: map[string]int{}}
+	t := &imageFolder{path: path, others: map[string][]string{}}
 	count := 0
 	err := visible(path, func(name string, isFolder bool) error {
 		file := filepath.Join(path, name)
@@ -59,14 +61,14 @@ func openImages(path string, c Columns) (*imageFolder, error) {
 		case isPicture:
 			return atFile(file, "want one folder of pictures per class, and no picture beside them")
 		}
-		t.others[name]++
+		t.others[name] = append(t.others[name], file)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	if count == 0 {
-		return nil, atFile(path, "the folder is empty: want one folder of pictures per class")
+		return nil, atFile(path, "no folder and no picture in it: want one folder of pictures per class")
 	}
 	return t, t.measure()
 }
@@ -84,12 +86,16 @@ func openPicture(path string, c Columns) (*imageFolder, error) {
 func (t *imageFolder) names() []string {
 	all := make([]string, len(t.files))
 	for i, f := range t.files {
-		all[i] = filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(f.path, t.path), string(filepath.Separator)))
-		if all[i] == "" {
+		if all[i] = t.within(f.path); all[i] == "" {
 			all[i] = filepath.Base(f.path)
 		}
 	}
 	return all
+}
+
+// within returns the path of a file as seen from the folder.
+func (t *imageFolder) within(path string) string {
+	return filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(path, t.path), string(filepath.Separator)))
 }
 
 // visible passes the entries of a folder of pictures by name. It follows links, and leaves out hidden entries and the
@@ -150,18 +156,18 @@ func (t *imageFolder) addClass(name string) error {
 		path := filepath.Join(dir, file)
 		if isFolder {
 			return atFile(path, "a folder in the class %s: want pictures only; name the folder above the classes with "+
-				"data.path", name)
+				"data.path, and that of a test part with data.test", name)
 		}
 		isPicture, err := picturable(path)
 		if isPicture {
 			t.files = append(t.files, imageFile{path, name, upright})
 		} else {
-			t.others[file]++
+			t.others[file] = append(t.others[file], path)
 		}
 		return err
 	})
 	if err == nil && len(t.files) == before {
-		return atFile(dir, "no picture of this class")
+		return atFile(dir, "no picture of this class: put some into the folder, or remove it")
 	}
 	return err
 }
@@ -169,7 +175,7 @@ func (t *imageFolder) addClass(name string) error {
 // measure reads the headers of all pictures, which must have one size.
 func (t *imageFolder) measure() error {
 	channels, turned := 1, 0
-	var first image.Config
+	sizes := map[image.Point][]string{} // files
 	for i, f := range t.files {
 		picture, err := t.files[i].header()
 		if err != nil {
@@ -178,19 +184,18 @@ func (t *imageFolder) measure() error {
 		if t.files[i].turn != upright {
 			turned++
 		}
-		if i == 0 {
-			first = picture
-		}
-		if picture.Width != first.Width || picture.Height != first.Height {
-			return atFile(f.path, "%d x %d pixels, but %s has %d x %d: scale all to one size", picture.Width, picture.Height,
-				t.files[0].path, first.Width, first.Height)
-		}
+		size := image.Pt(picture.Width, picture.Height)
+		sizes[size] = append(sizes[size], f.path)
 		if picture.ColorModel != color.GrayModel && picture.ColorModel != color.Gray16Model {
 			channels = 3
 		}
 	}
+	size, err := t.oneSize(sizes)
+	if err != nil {
+		return err
+	}
 	t.made = form{format: "pictures by folder", label: "the folders", pixels: true,
-		shape: sample.Shape{H: first.Height, W: first.Width, C: channels}}
+		shape: sample.Shape{H: size.Y, W: size.X, C: channels}}
 	if turned > 0 {
 		t.made.notes = append(t.made.notes, human.Count(turned, "picture")+" "+human.Verb(turned, "is", "are")+
 			" turned as the EXIF orientation says")
@@ -199,14 +204,34 @@ func (t *imageFolder) measure() error {
 	return nil
 }
 
+// oneSize returns the size of all pictures. Its error counts the sizes, and names a picture of the rarest one.
+func (t *imageFolder) oneSize(files map[image.Point][]string) (image.Point, error) {
+	sizes := slices.SortedFunc(maps.Keys(files), func(a, b image.Point) int {
+		return cmp.Or(len(files[b])-len(files[a]), cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y))
+	})
+	if len(sizes) < 2 {
+		return sizes[0], nil
+	}
+	pixels := func(p image.Point) string { return fmt.Sprintf("%dx%d", p.X, p.Y) }
+	counts := make([]string, len(sizes))
+	for i, size := range sizes {
+		counts[i] = fmt.Sprintf("%s: %d", pixels(size), len(files[size]))
+	}
+	often, rare := sizes[0], sizes[len(sizes)-1]
+	return often, atFile(t.path, "pictures of %d sizes, width x height (%s); %s has %s: resize all to one size, "+
+		"such as %s, which %s", len(sizes), several(counts), files[rare][0], pixels(rare), pixels(often),
+		human.Count(len(files[often]), "picture")+" "+human.Verb(len(files[often]), "has", "have"))
+}
+
 // noteOthers says which files were left out.
 func (t *imageFolder) noteOthers() {
 	var names []string
 	count := 0
 	for _, name := range slices.Sorted(maps.Keys(t.others)) {
-		n := t.others[name]
-		if count += n; n > 1 {
-			name += fmt.Sprintf(" (%d)", n)
+		paths := t.others[name]
+		count += len(paths)
+		if name = t.within(paths[0]); len(paths) > 1 {
+			name = fmt.Sprintf("%s (%d)", filepath.Base(name), len(paths))
 		}
 		names = append(names, name)
 	}
@@ -227,7 +252,7 @@ func (f *imageFile) header() (c image.Config, err error) {
 			return err
 		}
 		if c.Width < 1 || c.Height < 1 || c.Width > imagePixels/c.Height {
-			return fmt.Errorf("%d x %d pixels: want at most %d in all", c.Width, c.Height, imagePixels)
+			return fmt.Errorf("%d x %d pixels: want at most %d in all: resize it", c.Width, c.Height, imagePixels)
 		}
 		if f.turn.swaps() {
 			c.Width, c.Height = c.Height, c.Width
@@ -238,10 +263,12 @@ func (f *imageFile) header() (c image.Config, err error) {
 }
 
 func decodeConfig(r io.Reader, isPNG bool) (image.Config, error) {
+	decode := jpeg.DecodeConfig
 	if isPNG {
-		return png.DecodeConfig(r)
+		decode = png.DecodeConfig
 	}
-	return jpeg.DecodeConfig(r)
+	c, err := decode(r)
+	return c, mendable(err)
 }
 
 // open passes a picture from its beginning.
@@ -315,8 +342,23 @@ func (t *imageFolder) draw(pixels []uint8, picture image.Image, turn orientation
 }
 
 func decodePicture(r io.Reader, isPNG bool) (image.Image, error) {
+	decode := jpeg.Decode
 	if isPNG {
-		return png.Decode(r)
+		decode = png.Decode
 	}
-	return jpeg.Decode(r)
+	picture, err := decode(r)
+	return picture, mendable(err)
+}
+
+// mendable adds to an error of a decoder what to do about the picture.
+func mendable(err error) error {
+	_, isPNG := errors.AsType[png.UnsupportedError](err)
+	_, isJPEG := errors.AsType[jpeg.UnsupportedError](err)
+	switch {
+	case err == nil:
+		return nil
+	case isPNG || isJPEG:
+		return fmt.Errorf("%w: save the picture as a plain PNG", err)
+	}
+	return fmt.Errorf("the picture is damaged (%w): replace it, or move it away", err)
 }

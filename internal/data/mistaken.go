@@ -21,7 +21,7 @@ func Mistaken(head []byte) string {
 	case strings.HasPrefix(lower, "{") && bytes.Contains(head, []byte(`"weight_map"`)):
 		return "the index of a model in several files: name a file with all tensors"
 	case bytes.HasPrefix(head, []byte("%PDF")):
-		return "a PDF document"
+		return "a PDF document: save its table as CSV"
 	}
 	return ""
 }

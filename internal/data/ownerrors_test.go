@@ -15,22 +15,27 @@ import (
 
 // Every mistake of a user is refused where it is.
 func TestMistakesInFilesAreRefused(t *testing.T) {
-	many, busy := strings.Builder{}, strings.Builder{}
+	many, busy, ids := strings.Builder{}, strings.Builder{}, strings.Builder{}
 	for i := range 300 {
 		fmt.Fprintf(&many, "1,%d\n", i)
 		fmt.Fprintf(&busy, "1,%d.5\n", i)
 	}
-	x := npy("<f8", "(2, 1)", false, floats64(1, 2))
+	for i := range 20 {
+		fmt.Fprintf(&ids, "1,u%d\n", i%19)
+	}
+	x, compressed := npy("<f8", "(2, 1)", false, floats64(1, 2)), squeezed(t, []byte("1,0\n2,1\n"))
 	tests := []struct {
 		name, file string
 		content    []byte
 		columns    Columns
 		want       string
 	}{
-		{"empty", "a.csv", nil, Columns{}, "a.csv: line 1: the file is empty"},
+		{"empty", "a.csv", nil, Columns{}, "a.csv: line 1: the file is empty: name another one, or put samples into it"},
 		{"blank", "a.csv", []byte("\n\n"), Columns{}, "line 1: the file is empty"},
-		{"header alone", "a.csv", []byte("a,b\n"), Columns{}, "line 2: the file has a header, but no rows"},
-		{"one column", "a.csv", []byte("a\n1\n"), Columns{}, "line 1: one column only"},
+		{"header alone", "a.csv", []byte("a,b\n"), Columns{}, "line 2: the file has a header, but no rows: add some, " +
+			"or set data.header: absent if the line is a row"},
+		{"one column", "a.csv", []byte("a\n1\n"), Columns{}, "line 1: one column only: want a label and values with , ; " +
+			"tabs or blanks between them, and above the rows at most a line with their names"},
 		{"label column by name", "a.csv", []byte("a,b\n1,2\n"), Columns{Label: "c"},
 			`line 1: data.label: there is no column "c" among a, b`},
 		{"label column by number", "a.csv", []byte("1,2\n"), Columns{Label: "3"},
@@ -61,19 +66,46 @@ func TestMistakesInFilesAreRefused(t *testing.T) {
 		{"two decimal marks", "a.csv", []byte("a;b\n1,5;0\n1.5;1\n"), Columns{},
 			`row 2 (line 3), column 1 (a): "1.5": the file has decimal commas and decimal points`},
 		{"thousands", "a.csv", []byte("a;b\n1.234,5;0\n"), Columns{}, `"1.234,5" is no number`},
-		{"mistake in an encoded file", "a.csv", []byte("a,b\n1,x\n2,y\n1O,x\n"), Columns{Encode: true}, `"1O" is no number`},
+		{"mistake in an encoded file", "a.csv", []byte("a,b\n1,x\n2,y\n1O,x\n"), Columns{Encode: true},
+			`"1O" is no number, as most of the column are: correct it, or list it in data.missing`},
 		{"texts without a name", "a.csv", []byte("1,red,0\n2,blue,1\n"), Columns{Encode: true},
-			"column 2 has texts, and data.encode names columns after them: give it a name"},
+			"column 2 has texts, and data.encode needs names of columns: write a first line with names above the rows"},
+		{"texts alone without names", "a.csv", []byte("x,red\ny,blue\nx,blue\ny,red\n"), Columns{Encode: true},
+			"column 1 has texts, and data.encode needs names of columns"},
 		{"encoded array", "a.npy", x, Columns{Encode: true}, "data.encode is for CSV files: this is NumPy array"},
 		{"quoted lines", "a.csv", []byte("a,b\n1,\"x\ny\"\nz,q\n"), Columns{},
 			`row 2 (line 4), column 1 (a): "z" is no number`},
-		{"short row", "a.csv", []byte("1,2\n1\n"), Columns{}, "line 2: row 2 has 1 fields, want 2"},
-		{"open quote", "a.csv", []byte("1,2\n\"1,2\n"), Columns{}, "line 2, character 6: extraneous or missing"},
+		{"short row", "a.csv", []byte("1,2\n1\n"), Columns{}, "line 2: row 2 has 1 fields, want 2 as in the first " +
+			"line: complete the row, or put texts with ',' into quotes"},
+		{"open quote", "a.csv", []byte("1,2\n\"1,2\n"), Columns{}, "line 2, character 6: extraneous or missing \" in " +
+			"quoted-field: write quotes around the whole text, and \"\" for a quote in it"},
 		{"long line", "a.csv", append([]byte("1,2\n"), bytes.Repeat([]byte("9"), csvRecord+csvSniff)...),
 			Columns{}, "a row with more than"},
 		{"UTF-16", "a.csv", []byte("\xff\xfea\x00,\x00"), Columns{}, "UTF-16: save it as UTF-8"},
 		{"carriage returns", "a.csv", []byte("1,2\r3,4\r"), Columns{}, "a carriage return alone"},
-		{"binary", "a.csv", []byte("a,b\x00"), Columns{}, "a zero byte"},
+		{"binary", "a.csv", []byte("a,b\x00"), Columns{},
+			"a.csv: offset 3: a byte 0x00: this is no text: save a table as CSV in UTF-8, or arrays with numpy.savez"},
+		{"binary without zeros", "a.csv", []byte("a,\xe0\x1f\n"), Columns{}, "a.csv: offset 3: a byte 0x1f: this is no text"},
+		{"gzip cut off", "a.csv", compressed[:len(compressed)-9], Columns{},
+			"the compressed data are damaged or cut off (unexpected EOF): fetch or compress the file again"},
+		{"header of gzip cut off", "a.csv", compressed[:5], Columns{}, "a.csv: offset 0: the compressed data are damaged"},
+		{"wrong sum of gzip", "a.csv", slices.Concat(compressed[:len(compressed)-8], make([]byte, 8)), Columns{},
+			"the compressed data are damaged or cut off (gzip: invalid checksum)"},
+		{"tar", "a.tar", append(make([]byte, 257), "ustar\x00"...), Columns{},
+			"a.tar: offset 0: packed with tar, bzip2, xz, 7z or rar: unpack it"},
+		{"bzip2", "a.csv", []byte("BZh91AY&SY"), Columns{}, "packed with tar, bzip2"},
+		{"xz", "a.csv", []byte("\xfd7zXZ\x00"), Columns{}, "packed with tar, bzip2"},
+		{"old workbook", "a.xls", []byte("\xd0\xcf\x11\xe0"), Columns{}, "a.xls: offset 0: an Excel or OpenDocument"},
+		{"ARFF", "a.arff", []byte("@relation x\n"), Columns{}, "an ARFF file: save it as CSV"},
+		{"MATLAB", "a.mat", []byte("MATLAB 5.0 MAT-file"), Columns{}, "a MATLAB file: save the arrays with numpy.savez"},
+		{"line for Excel", "a.csv", []byte("sep=;\na;b\n1;2\n"), Columns{},
+			"a.csv: line 1: sep= is a line for Excel alone: remove it"},
+		{"delimiter at the end", "a.csv", []byte("a,b,\n1,x,\n2,y,\n"), Columns{},
+			"a.csv: line 1: column 3 is that of the labels, and empty: name the column of the classes with data.label"},
+		{"ids", "a.csv", []byte(ids.String()), Columns{},
+			"a.csv: 20 rows have 19 different labels, as ids have: name the column of the classes with data.label"},
+		{"text renamed", "a.zip", []byte("a,b\n1,\n"), Columns{},
+			"a.zip: row 1 (line 2), column 2 (b): the label is missing: fill it in, or remove the row"},
 		{"one class", "a.csv", []byte("1,x\n2,x\n"), Columns{}, `all samples have the label "x"`},
 		{"one row", "a.csv", []byte("1,x\n"), Columns{}, "one sample cannot be split"},
 		{"regression", "a.csv", []byte(busy.String()), Columns{},
@@ -90,7 +122,7 @@ func TestMistakesInFilesAreRefused(t *testing.T) {
 		{"pickle", "a.pkl", []byte("\x80\x04\x95"), Columns{}, "a pickle, which could run code"},
 		{"HDF5", "a.h5", []byte("\x89HDF\r\n"), Columns{}, "an HDF5 file"},
 		{"workbook", "a.xlsx", zipped(t, map[string][]byte{"[Content_Types].xml": nil}), Columns{},
-			"an Excel workbook: save the sheet as CSV"},
+			"an Excel or OpenDocument workbook: save the sheet as CSV"},
 		{"zip", "a.zip", zipped(t, map[string][]byte{"a.csv": nil}), Columns{}, "a zip file without arrays"},
 		{"damaged zip", "a.npz", []byte("PK\x03\x04"), Columns{}, "a.npz: offset 0"},
 		{"header of npy", "X.npy", x, Columns{Header: "present"},
@@ -155,23 +187,40 @@ func TestMistakesInFilesAreRefused(t *testing.T) {
 }
 
 func TestMistakesInFoldersOfPicturesAreRefused(t *testing.T) {
-	good := picture(t, grey(2, 1, 1, 2))
+	good, tall, dot := picture(t, grey(2, 1, 1, 2)), picture(t, grey(1, 2, 1, 2)), picture(t, grey(1, 1, 1))
+	spoilt, deep := bytes.Clone(good), []byte("\xff\xd8\xff\xc0\x00\x0b\x0c\x00\x01\x00\x01\x01\x01\x11\x00")
+	spoilt[len(spoilt)-1] ^= 1
 	tests := []struct {
 		name  string
 		files map[string][]byte
 		want  string
 	}{
-		{"empty", nil, "the folder is empty"},
-		{"no picture", map[string][]byte{"a/.hidden": nil}, "a: no picture of this class"},
+		{"empty", nil, "no folder and no picture in it: want one folder of pictures per class"},
+		{"text alone", map[string][]byte{"a.txt": nil}, "no folder and no picture in it"},
+		{"empty class", map[string][]byte{"a/.hidden": nil, "b/1.png": good},
+			"/a: no picture of this class: put some into the folder, or remove it"},
+		{"text in a class", map[string][]byte{"a/1.txt": nil, "b/1.png": good}, "/a: no picture of this class"},
 		{"a file beside classes", map[string][]byte{"a/1.png": good, "b.png": good},
 			"b.png: want one folder of pictures per class"},
-		{"a folder in a class", map[string][]byte{"train/a/1.png": good}, "a folder in the class train"},
-		{"other size", map[string][]byte{"a/1.png": good, "b/1.png": picture(t, grey(1, 2, 1, 2))},
-			"1 x 2 pixels, but"},
-		{"text", map[string][]byte{"a/1.png": []byte("abcdef")}, "1.png: neither PNG nor JPEG"},
-		{"damaged", map[string][]byte{"a/1.png": good[:40]}, "1.png: "},
-		{"vast", map[string][]byte{"a/1.png": vastPicture(good)}, "want at most 16777216 in all"},
-		{"one class", map[string][]byte{"a/1.png": good, "a/2.png": good}, `all samples have the label "a"`},
+		{"a folder in a class", map[string][]byte{"train/a/1.png": good}, "train/a: a folder in the class train: want " +
+			"pictures only; name the folder above the classes with data.path, and that of a test part with data.test"},
+		{"three sizes", map[string][]byte{"a/1.png": good, "a/2.png": tall, "a/3.png": good, "b/1.png": tall, "b/2.png": good,
+			"b/3.png": dot}, "pictures of 3 sizes, width x height (2x1: 3, 1x2: 2, 1x1: 1); "},
+		{"a rare size", map[string][]byte{"a/1.png": tall, "b/1.png": good, "b/2.png": good},
+			"/a/1.png has 1x2: resize all to one size, such as 2x1, which 2 pictures have"},
+		{"no size twice", map[string][]byte{"a/1.png": tall, "b/1.png": good},
+			"(1x2: 1, 2x1: 1); "},
+		{"text", map[string][]byte{"a/1.png": []byte("abcdef")}, "1.png: neither PNG nor JPEG: convert it, or move it away"},
+		{"short header", map[string][]byte{"a/1.png": good[:20]},
+			"/a/1.png: the picture is damaged (unexpected EOF): replace it, or move it away"},
+		{"short picture", map[string][]byte{"a/1.png": good[:50], "b/1.png": good}, "/a/1.png: the picture is damaged (png"},
+		{"wrong sum", map[string][]byte{"a/1.png": spoilt, "b/1.png": good},
+			"/a/1.png: the picture is damaged (png: invalid format: invalid checksum): replace it, or move it away"},
+		{"unsupported", map[string][]byte{"a/1.jpg": deep, "b/1.png": good},
+			"/a/1.jpg: unsupported JPEG feature: precision: save the picture as a plain PNG"},
+		{"vast", map[string][]byte{"a/1.png": vastPicture(good)}, "want at most 16777216 in all: resize it"},
+		{"one class", map[string][]byte{"a/1.png": good, "a/2.png": good},
+			`all samples have the label "a", so there is nothing to learn: add a folder with the pictures of another class`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -272,7 +321,7 @@ func TestASurveyCountsComplaints(t *testing.T) {
 	}
 	want := []string{
 		`row 1 (line 2), column 2 (b), the first of 60 such values in the column: "red" is no number: data.encode: ` +
-			"true makes numbers of texts, and data.skip leaves the column out",
+			"true makes numbers of texts, data.skip leaves the column out, and data.label names the column of the classes",
 		"row 2 (line 3), column 1 (a), the first of 30 such values in the column: " + missingCell +
 			"; data.encode: true takes the mean of the column",
 		"row 61 (line 62), column 2 (b): " + hugeCell,

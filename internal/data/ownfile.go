@@ -75,7 +75,7 @@ func OpenFiles(specs []FileSpec) ([]*Source, error) {
 		}
 	}
 	name := naming(texts)
-	classes, err := settleClasses(specs[0], ClassNames(texts))
+	classes, err := sets[0].settleClasses(ClassNames(texts))
 	if err != nil {
 		return nil, err
 	}
@@ -200,11 +200,22 @@ func (s *userSet) scan() error {
 			return err
 		}
 	}
-	if len(s.files) == 1 && len(s.y[0]) < 2 {
+	if len(s.files) > 1 {
+		return nil
+	}
+	rows, labels := len(s.y[0]), len(s.tallies[0].texts)
+	switch {
+	case rows < 2:
 		return atFile(s.files[0].file(), "one sample cannot be split: want at least 2, or a file of its own as data.test")
+	case rows >= idRows && 10*labels > 9*rows && s.spec.Trained == nil && s.files[0].form().columns != nil:
+		return atFile(s.files[0].file(), "%w", labelErrorf("%d rows have %d different labels, as ids have: name the column "+
+			"of the classes with data.label", rows, labels))
 	}
 	return nil
 }
+
+// idRows are so many that labels of all rows differ in ids alone.
+const idRows = 10
 
 // A LabelError says that labels name no classes: another column may have the classes.
 type LabelError struct{ error }
@@ -248,18 +259,22 @@ func (s *userSet) label(file int, text string) (uint16, error) {
 }
 
 // settleClasses returns the classes in order, each once.
-func settleClasses(spec FileSpec, classes []string) ([]string, error) {
-	if len(spec.Classes) > 0 {
-		return spec.Classes, nil
+func (s *userSet) settleClasses(classes []string) ([]string, error) {
+	if len(s.spec.Classes) > 0 {
+		return s.spec.Classes, nil
+	}
+	remedy := "name another column with data.label"
+	if _, isFolder := s.files[0].(*imageFolder); isFolder {
+		remedy = "add a folder with the pictures of another class"
 	}
 	SortClasses(classes)
 	classes = slices.Compact(classes)
 	switch {
 	case len(classes) > libsvmClasses:
-		return nil, atFile(spec.Path, "more than %d different labels in all files", libsvmClasses)
+		return nil, atFile(s.spec.Path, "more than %d different labels in all files", libsvmClasses)
 	case len(classes) == 1:
-		return nil, atFile(spec.Path, "all samples have the label %.40q, so there is nothing to learn: name another column "+
-			"with data.label, or all classes with data.labels if other machines have more", classes[0])
+		return nil, atFile(s.spec.Path, "all samples have the label %.40q, so there is nothing to learn: %s, or name all "+
+			"classes with data.labels if other machines have more", classes[0], remedy)
 	}
 	return classes, nil
 }

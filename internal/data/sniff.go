@@ -31,6 +31,8 @@ type fileFormat struct {
 }
 
 const (
+	workbook   = "an Excel or OpenDocument workbook: save the sheet as CSV"
+	emptyFile  = "the file is empty: name another one, or put samples into it"
 	onePicture = "one picture: want a folder with one folder of pictures per class"
 	jsonText   = "JSON: save it as CSV"
 )
@@ -55,6 +57,10 @@ func formats() []fileFormat {
 		{is: isScript, refuse: "a script, which trains with data of its own: peer lab -- python3 FILE, see docs/script.md"},
 		{is: begins("{"), refuse: jsonText},
 		{is: begins("["), refuse: jsonText},
+		{is: begins("@relation"), refuse: "an ARFF file: save it as CSV"},
+		{is: begins("MATLAB 5.0 MAT-file"), refuse: "a MATLAB file: save the arrays with numpy.savez"},
+		{is: begins("\xd0\xcf\x11\xe0"), refuse: workbook},
+		{is: isPacked, refuse: "packed with tar, bzip2, xz, 7z or rar: unpack it"},
 		{name: "NumPy array", is: begins(npyMagic), array: openNPY},
 		{name: "NumPy archive", is: begins("PK"), open: openNPZ},
 		{name: "Parquet", is: begins("PAR1"), open: plainly(openParquet)},
@@ -84,6 +90,13 @@ func plainly[R rows](open func(path string, c Columns) (R, error)) func(string, 
 }
 
 func isCode(_ string, head []byte) bool { return IsTorchArchive(head) || IsPickle(head) }
+
+func isPacked(_ string, head []byte) bool {
+	at := func(offset int, magic string) bool {
+		return len(head) > offset && bytes.HasPrefix(head[offset:], []byte(magic))
+	}
+	return at(257, "ustar") || at(4, "1AY&SY") || at(0, "\xfd7zXZ\x00") || at(0, "7z\xbc\xaf") || at(0, "Rar!\x1a")
+}
 
 func isModel(_ string, head []byte) bool {
 	return len(head) > 10 && head[8] == '{' && head[9] == '"' && head[7] == 0 && head[6] == 0
@@ -128,7 +141,7 @@ func sniff(path string) (fileFormat, error) {
 // formatOf returns the first row that fits a file, by its first bytes.
 func formatOf(path string, head []byte) (fileFormat, error) {
 	if head != nil && len(bytes.TrimSpace(head)) == 0 {
-		return fileFormat{}, atLine(path, 1, "the file is empty")
+		return fileFormat{}, atLine(path, 1, emptyFile)
 	}
 	if what := Mistaken(head); what != "" {
 		return fileFormat{}, atOffset(path, 0, "%s", what)
@@ -150,8 +163,10 @@ func checkArchive(path string, archive *zip.Reader) error {
 	if len(arraysOf(archive)) > 0 {
 		return nil
 	}
-	if slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == "[Content_Types].xml" }) {
-		return atOffset(path, 0, "an Excel workbook: save the sheet as CSV")
+	if slices.ContainsFunc(archive.File, func(f *zip.File) bool {
+		return f.Name == "[Content_Types].xml" || f.Name == "content.xml" // of Excel, of OpenDocument
+	}) {
+		return atOffset(path, 0, "%s", workbook)
 	}
 	return atOffset(path, 0, "a zip file without arrays: unpack it, or save arrays with numpy.savez")
 }
