@@ -18,11 +18,10 @@ import (
 
 // An Audit counts the messages that the workers of one process recover wrongly. The workers of a run without
 // verification share it. It is safe for concurrent use: the order of calls changes no count, because a sender is at
-// most
-// one round ahead of its receivers.
+// most one round ahead of its receivers.
 type Audit struct {
 	mu    sync.Mutex
-	sent  map[audited][2]sealed
+	sent  map[topology.Rank][]piece // of each sender, by seed and first
 	wrong map[topology.Rank]int64
 }
 
@@ -33,6 +32,16 @@ type audited struct {
 	first int // the coordinate with which the piece begins
 }
 
+// A piece has its hashes of two rounds, the newest first.
+type piece struct {
+	audited
+	last [2]sealed
+}
+
+func (p piece) compare(b audited) int {
+	return cmp.Or(cmp.Compare(p.seed, b.seed), cmp.Compare(p.first, b.first))
+}
+
 // A sealed is the index hash of a round.
 type sealed struct {
 	k    int
@@ -41,7 +50,7 @@ type sealed struct {
 
 // NewAudit returns an empty audit.
 func NewAudit() *Audit {
-	return &Audit{sent: map[audited][2]sealed{}, wrong: map[topology.Rank]int64{}}
+	return &Audit{sent: map[topology.Rank][]piece{}, wrong: map[topology.Rank]int64{}}
 }
 
 // Wrong returns the number of messages that worker rank has recovered wrongly and used.
@@ -82,32 +91,40 @@ func (h hashes) State(v *state.Visit) {
 	wrongs(h).State(v)
 	h.audit.mu.Lock()
 	defer h.audit.mu.Unlock()
-	var own []audited
-	for sender := range h.audit.sent {
-		if sender.from == h.rank {
-			own = append(own, sender)
-		}
-	}
-	slices.SortFunc(own, func(a, b audited) int { return cmp.Or(cmp.Compare(a.seed, b.seed), a.first-b.first) })
-	state.Items(v, "sender", &own, func(name string, sender *audited) {
+	own := h.audit.sent[h.rank]
+	state.Items(v, "sender", &own, func(name string, sender *piece) {
 		sender.from = h.rank
 		state.Int(v, name+".seed", &sender.seed, 0, math.MaxUint64)
 		state.Int(v, name+".first", &sender.first, 0, math.MaxInt)
-		sent := h.audit.sent[*sender]
-		for i := range sent {
+		for i := range sender.last {
 			number := name + "." + strconv.Itoa(i)
-			state.Int(v, number+".round", &sent[i].k, 0, math.MaxInt)
-			state.Int(v, number+".hash", &sent[i].hash, 0, math.MaxUint64)
+			state.Int(v, number+".round", &sender.last[i].k, 0, math.MaxInt)
+			state.Int(v, number+".hash", &sender.last[i].hash, 0, math.MaxUint64)
 		}
-		h.audit.sent[*sender] = sent
 	})
+	h.audit.sent[h.rank] = own
 }
 
 // enter keeps the hash of the indices that a worker has encoded for round k, beside the hash of the round before.
 func (a *Audit) enter(sender audited, k int, hash uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.sent[sender] = [2]sealed{{k, hash}, a.sent[sender][0]}
+	own := a.sent[sender.from]
+	i, found := slices.BinarySearchFunc(own, sender, piece.compare)
+	if !found {
+		own = slices.Insert(own, i, piece{audited: sender})
+		a.sent[sender.from] = own
+	}
+	own[i].last = [2]sealed{{k, hash}, own[i].last[0]}
+}
+
+// of returns the hashes of a piece.
+func (a *Audit) of(sender audited) (last [2]sealed) {
+	own := a.sent[sender.from]
+	if i, found := slices.BinarySearchFunc(own, sender, piece.compare); found {
+		last = own[i].last
+	}
+	return last
 }
 
 // compare counts the messages of a round that the worker with model x recovers wrongly. v is its working memory.
@@ -119,7 +136,7 @@ func (a *Audit) compare(sender audited, v *verification, r *round, x []float32, 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for j, m := range in {
-		for _, sent := range a.sent[audited{sender.seed, m.From, sender.first}] {
+		for _, sent := range a.of(audited{sender.seed, m.From, sender.first}) {
 			if sent.k == r.k && sent.hash != 0 && sent.hash != v.theirs[j].Sum() && v.distrust(m.From, r.k) {
 				a.wrong[sender.from]++
 			}

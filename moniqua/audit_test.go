@@ -1,10 +1,15 @@
 package moniqua
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"gossiptrainer/algos"
+	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/topology"
 )
@@ -52,6 +57,46 @@ func TestAnAuditCountsWrongRecoveries(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The hashes of a worker are those of its own messages, in the order of seed and piece, and survive a reload. An oracle
+// looks for them among the hashes of all workers.
+func TestTheHashesOfEachWorkerAreItsOwn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		audit, all := NewAudit(), map[audited][2]sealed{}
+		for k := range rapid.IntRange(1, 100).Draw(t, "messages") {
+			sender := audited{
+				rapid.SampledFrom([]uint64{0, 7, math.MaxUint64}).Draw(t, "seed"),
+				topology.Rank(rapid.IntRange(0, 4).Draw(t, "from")),
+				rapid.IntRange(0, 5).Draw(t, "first"),
+			}
+			audit.enter(sender, k, uint64(k+1))
+			all[sender] = [2]sealed{{k, uint64(k + 1)}, all[sender][0]}
+		}
+		for rank := range topology.Rank(5) {
+			var want []piece
+			for sender, last := range all {
+				if sender.from == rank {
+					want = append(want, piece{sender, last})
+				}
+				if got := audit.of(sender); got != last {
+					t.Fatalf("%v: %v, want %v", sender, got, last)
+				}
+			}
+			slices.SortFunc(want, func(a, b piece) int {
+				return cmp.Or(cmp.Compare(a.seed, b.seed), cmp.Compare(a.first, b.first))
+			})
+			var s state.Snapshot
+			s.Save("counts", audit.All(rank))
+			again := NewAudit()
+			if err := s.Load("counts", again.All(rank)); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(audit.sent[rank], want) || !slices.Equal(again.sent[rank], want) {
+				t.Fatalf("worker %d: %v, reloaded %v, want %v", rank, audit.sent[rank], again.sent[rank], want)
+			}
+		}
+	})
 }
 
 // codecPair returns the codecs of two workers.

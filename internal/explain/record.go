@@ -31,7 +31,7 @@ type worker struct {
 	wrong    *thin[record.Links] // some accounts, for the time of violations; nil: none yet
 	returns  []pause             // of its process
 	joins    bool                // it was no founder
-	first    record.Step         // of one that joins: its clock and its rounds begin late
+	first    *record.Step        // of one that joins: its clock and its rounds begin late; nil: none yet
 }
 
 // A pause is the time around the return of a worker.
@@ -118,8 +118,8 @@ func (w *worker) step(s *record.Step) {
 	if w.steps != nil {
 		w.steps.add(*s)
 	}
-	if w.joins && w.first.Round == 0 {
-		w.first = *s
+	if w.joins && w.first == nil {
+		w.first = new(*s)
 	}
 	w.handOver = w.handOver || s.HandOver > 0
 }

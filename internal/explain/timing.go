@@ -52,8 +52,8 @@ type split struct {
 // split returns the mean of the rounds of a worker, of those that its account covers or else of those on record.
 func (w *worker) split() split {
 	took := w.Last.Time.Seconds() / float64(max(w.Last.Round, 1))
-	if rounds := w.Last.Round - w.first.Round; w.joins && rounds > 0 {
-		took = (w.Last.Time - w.first.Time).Seconds() / float64(rounds)
+	if w.first != nil && w.Last.Round > w.first.Round {
+		took = (w.Last.Time - w.first.Time).Seconds() / float64(w.Last.Round-w.first.Round)
 	}
 	if w.Account().Rounds > 0 {
 		took = w.Account().Time.Seconds() / float64(max(w.Account().Round, 1))

@@ -29,8 +29,8 @@ func (h *Hash) Reset() {
 	*h = Hash{lanes: [4]uint64{first + second, second, 0, -first}}
 }
 
-// Hash continues h with the numbers k. Vector instructions do not help: every stripe depends on the
-// one before.
+// Hash continues h with the numbers k. Vector instructions do only half of the multiplications: every
+// stripe depends on the one before.
 func (t Tier) Hash(h *Hash, k []int32) {
 	if held := h.count % stripe; held > 0 {
 		n := copy(h.rest[held:], k)
@@ -41,7 +41,11 @@ func (t Tier) Hash(h *Hash, k []int32) {
 		hashStripes(&h.lanes, h.rest[:])
 	}
 	n := len(k) &^ (stripe - 1)
-	hashStripes(&h.lanes, k[:n])
+	if t == Off {
+		hashStripes(&h.lanes, k[:n])
+	} else {
+		asm.HashAVX2(&h.lanes, k[:n])
+	}
 	h.count += len(k)
 	copy(h.rest[:], k[n:])
 }

@@ -11,7 +11,8 @@ import (
 func TestHashesAreXXH64InEveryTier(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		streams := rapid.IntRange(1, 9).Draw(t, "streams")
-		pieces := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 40), rapid.Just(64)), 0, 5).Draw(t, "pieces")
+		length := rapid.OneOf(rapid.IntRange(0, 40), rapid.Just(64), rapid.IntRange(0, 4096))
+		pieces := rapid.SliceOfN(length, 0, 5).Draw(t, "pieces")
 		source := rapid.Uint64().Draw(t, "source")
 		for _, tier := range Available() {
 			alone, together := make([]Hash, streams), make([]Hash, streams)

@@ -4,6 +4,11 @@
 
 package asm
 
+// HashAVX2 hashes stripes of 32 bytes.
+//
+//go:noescape
+func HashAVX2(lanes *[4]uint64, k []int32)
+
 // Hash2AVX512 hashes stripes of 32 bytes of each stream.
 //
 //go:noescape

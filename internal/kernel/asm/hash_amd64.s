@@ -4,6 +4,64 @@
 
 #include "textflag.h"
 
+// func HashAVX2(lanes *[4]uint64, k []int32)
+// Requires: AVX, AVX2
+TEXT ·HashAVX2(SB), NOSPLIT, $32-32
+	// Load the state and the primes.
+	MOVQ         lanes+0(FP), AX
+	MOVQ         k_base+8(FP), CX
+	MOVQ         k_len+16(FP), DX
+	MOVQ         (AX), BX
+	MOVQ         8(AX), SI
+	MOVQ         16(AX), DI
+	MOVQ         24(AX), R8
+	MOVQ         $0xc2b2ae3d27d4eb4f, R9
+	VMOVQ        R9, X0
+	VPBROADCASTQ X0, Y0
+	VPSRLQ       $0x20, Y0, Y1
+	MOVQ         $0x9e3779b185ebca87, R9
+	SHRQ         $0x03, DX
+	TESTQ        DX, DX
+	JZ           done
+
+loop:
+	// Multiply a stripe by the second prime.
+	VMOVDQU  (CX), Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPMULUDQ Y0, Y3, Y3
+	VPMULUDQ Y1, Y2, Y4
+	VPMULUDQ Y0, Y2, Y2
+	VPADDQ   Y4, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPADDQ   Y3, Y2, Y2
+	VMOVDQU  Y2, (SP)
+
+	// Enter the products.
+	ADDQ  (SP), BX
+	ROLQ  $0x1f, BX
+	IMULQ R9, BX
+	ADDQ  8(SP), SI
+	ROLQ  $0x1f, SI
+	IMULQ R9, SI
+	ADDQ  16(SP), DI
+	ROLQ  $0x1f, DI
+	IMULQ R9, DI
+	ADDQ  24(SP), R8
+	ROLQ  $0x1f, R8
+	IMULQ R9, R8
+	ADDQ  $0x20, CX
+	DECQ  DX
+	JNZ   loop
+
+done:
+	// Store the state.
+	MOVQ BX, (AX)
+	MOVQ SI, 8(AX)
+	MOVQ DI, 16(AX)
+	MOVQ R8, 24(AX)
+	VZEROUPPER
+	RET
+
 // func Hash2AVX512(lanes *[4][4]uint64, data *[4][]int32, stripes int)
 // Requires: AVX, AVX2, AVX512DQ, AVX512F, AVX512VL
 TEXT ·Hash2AVX512(SB), NOSPLIT, $0-24

@@ -42,9 +42,10 @@ func (h chain) enter(product reg.Register) {
 	h.c.VPMULLQ(h.first, h.state, h.state)
 }
 
-// hash writes XXH64 over two to four streams at once. One stream is a chain of multiplications: each
-// depends on the one before. Other streams fill the gaps. AVX2 cannot multiply 64 bits.
+// hash writes XXH64 of one stream, and of two to four streams at once. One stream is a chain of
+// multiplications: each depends on the one before. Other streams fill the gaps.
 func hash(c *build.Context) {
+	hashOne(widths(c, "hash")[0])
 	w := widths(c, "hash")[1]
 	for streams := 2; streams <= 4; streams++ {
 		function(c, "Hash"+strconv.Itoa(streams)+w.tier, "func(lanes *[4][4]uint64, data *[4][]int32, stripes int)",
@@ -82,4 +83,53 @@ func hash(c *build.Context) {
 		}
 		w.finish()
 	}
+}
+
+// hashOne writes XXH64 of one stream. Vectors do the multiplications that depend on none before, and
+// general registers do the chain. AVX2 multiplies numbers of 32 bits: three products make one of 64.
+func hashOne(w width) {
+	c := w.c
+	function(c, "Hash"+w.tier, "func(lanes *[4]uint64, k []int32)", "hashes stripes of 32 bytes.")
+	c.Comment("Load the state and the primes.")
+	lanes, from, n := w.pointer("lanes"), w.base("k"), w.length("k")
+	var state [4]reg.GPVirtual
+	for i := range state {
+		state[i] = c.GP64()
+		c.MOVQ(lanes.Offset(8*i), state[i])
+	}
+	first, r := c.GP64(), c.GP64()
+	low, high := w.vector(), w.vector()
+	c.MOVQ(operand.U64(prime2), r)
+	c.VMOVQ(r, low.AsX())
+	c.VPBROADCASTQ(low.AsX(), low)
+	c.VPSRLQ(operand.U8(32), low, high)
+	c.MOVQ(operand.U64(prime1), first)
+	products := c.AllocLocal(32)
+	c.SHRQ(operand.U8(3), n)
+	w.loop(n, func() {
+		c.Comment("Multiply a stripe by the second prime.")
+		v, cross, other := w.vector(), w.vector(), w.vector()
+		w.load(from, v)
+		c.VPSRLQ(operand.U8(32), v, cross)
+		c.VPMULUDQ(low, cross, cross)
+		c.VPMULUDQ(high, v, other)
+		c.VPMULUDQ(low, v, v)
+		c.VPADDQ(other, cross, cross)
+		c.VPSLLQ(operand.U8(32), cross, cross)
+		c.VPADDQ(cross, v, v)
+		w.store(v, products)
+		c.Comment("Enter the products.")
+		for i, lane := range state {
+			c.ADDQ(products.Offset(8*i), lane)
+			c.ROLQ(operand.U8(31), lane)
+			c.IMULQ(first, lane)
+		}
+		c.ADDQ(operand.U8(32), from.Base)
+		c.DECQ(n)
+	})
+	c.Comment("Store the state.")
+	for i, lane := range state {
+		c.MOVQ(lane, lanes.Offset(8*i))
+	}
+	w.finish()
 }
