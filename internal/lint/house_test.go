@@ -113,7 +113,7 @@ var today = map[string]map[string]int{
 		"internal/kernel Tier": 56, "internal/kernel/gen width": 45,
 		"internal/shards Dataset": 32, "internal/sim faultSim": 59,
 		"internal/sim simulation": 43,
-		"lab/compare Matrix":      63, "lab/plan planner": 32, "moniqua Codec": 36, "node Node": 41, "node driver": 43,
+		"lab/compare Matrix":      50, "lab/plan planner": 32, "moniqua Codec": 36, "node Node": 41, "node driver": 43,
 		"node/link edge": 51, "node/vector Service": 33, "topology Graph": 45,
 	},
 	"spread": {
