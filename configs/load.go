@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/knadh/koanf/v2"
 )
 
 // A Source says where a configuration comes from. Later fields win over earlier ones, and all win over the defaults.
@@ -19,7 +21,7 @@ type Source struct {
 
 // Load reads, merges and checks the layers of a source. The returned *Error lists all problems.
 func Load(src Source) (*Loaded, error) {
-	l := &Loaded{layers: []*layer{defaultLayer()}, given: defaultLayer().values.Copy(), moved: map[string]bool{},
+	l := &Loaded{Config: Default(), layers: []*layer{defaultLayer()}, given: koanf.New("."), moved: map[string]bool{},
 		lost: map[string]int{}}
 	if src.File != "" {
 		l.layers = append(l.layers, fileLayer(src.File))

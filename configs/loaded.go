@@ -9,8 +9,8 @@ import (
 // A Loaded is a checked configuration that knows where its values come from.
 type Loaded struct {
 	Config Config
-	layers []*layer // in rising order
-	given  *koanf.Koanf
+	layers []*layer        // in rising order
+	given  *koanf.Koanf    // the values of all layers above the defaults
 	moved  map[string]bool // keys that are derived instead of read from their layer
 	idle   []idle          // keys that were given without effect
 	lost   map[string]int  // by key: the layer that took its effect

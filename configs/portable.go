@@ -87,11 +87,7 @@ func (l *Loaded) Handed(values map[string]any) ([]byte, error) {
 // Kept returns the keys of all layers above the defaults with the comments of the run file, and with these values by
 // dotted key: a run file for this machine. It shows secrets.
 func (l *Loaded) Kept(values map[string]any) ([]byte, error) {
-	given, err := l.above()
-	if err != nil {
-		return nil, err
-	}
-	return l.written(given, values)
+	return l.written(l.given.Copy(), values)
 }
 
 func (l *Loaded) written(given *koanf.Koanf, values map[string]any) ([]byte, error) {
@@ -149,23 +145,9 @@ func marshal(given *koanf.Koanf) ([]byte, error) {
 	return text, nil
 }
 
-// above merges all layers above the defaults.
-func (l *Loaded) above() (*koanf.Koanf, error) {
-	given := koanf.New(".")
-	for _, layer := range l.layers[1:] {
-		if err := given.Merge(layer.values); err != nil {
-			return nil, fmt.Errorf("configs: %w", err)
-		}
-	}
-	return given, nil
-}
-
-// portable is above without the keys that belong to one machine or have no effect.
+// portable returns what the layers gave, without the keys that belong to one machine or have no effect.
 func (l *Loaded) portable() (*koanf.Koanf, error) {
-	given, err := l.above()
-	if err != nil {
-		return nil, err
-	}
+	given := l.given.Copy()
 	for _, i := range l.idle { // one file must not contradict itself
 		for _, key := range i.keys {
 			given.Delete(key)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 )
 
 // plainValue returns v as maps, lists, strings, booleans and json.Numbers.
@@ -36,10 +37,24 @@ func valueOf(c *Config, key string) reflect.Value {
 	return v
 }
 
+// A sectionKey is a key in sections of one type.
+type sectionKey struct {
+	section reflect.Type
+	key     string
+}
+
+// indexes has the fields of the keys that were asked for: a load asks for hundreds, and to read tags takes long.
+var indexes sync.Map
+
 // fieldOf returns the field of a section by the name of its key.
 func fieldOf(section reflect.Value, name string) reflect.Value {
+	at := sectionKey{section.Type(), name}
+	if i, known := indexes.Load(at); known {
+		return section.Field(i.(int))
+	}
 	for i := range section.NumField() {
-		if section.Type().Field(i).Tag.Get("json") == name {
+		if at.section.Field(i).Tag.Get("json") == name {
+			indexes.Store(at, i)
 			return section.Field(i)
 		}
 	}

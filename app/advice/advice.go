@@ -5,6 +5,7 @@
 package advice
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -57,6 +58,12 @@ func (e *Error) Hint() string { return e.hint }
 
 // With adds a hint to an error, as an *Error.
 func With(err error, hint string) error { return &Error{err, hint} }
+
+// Is reports whether an error of type E is in the tree of err.
+func Is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
 
 // Nearest returns the candidate that is closest to word, or "" if none is close.
 func Nearest(word string, candidates []string) string {

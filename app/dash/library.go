@@ -1,10 +1,12 @@
 package dash
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -117,19 +119,9 @@ func newest(places []runfolder.Place) []runfolder.Place {
 
 // sort puts the newest run first.
 func (l *library) sort() {
-	l.order = l.order[:0]
-	for id := range l.known {
-		l.order = append(l.order, id)
-	}
-	slices.SortFunc(l.order, func(a, b string) int {
+	l.order = slices.SortedFunc(maps.Keys(l.known), func(a, b string) int {
 		x, y := l.known[a], l.known[b]
-		if c := y.Began.Compare(x.Began); c != 0 {
-			return c
-		}
-		if x.Name > y.Name {
-			return -1
-		}
-		return 1
+		return cmp.Or(y.Began.Compare(x.Began), cmp.Compare(y.Name, x.Name))
 	})
 }
 

@@ -1,7 +1,6 @@
 package describe
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -34,7 +33,7 @@ func stateOf(info data.Info, root string) string {
 	switch {
 	case err == nil:
 		return "here"
-	case isMissing(err):
+	case advice.Is[*data.MissingError](err):
 		return "missing"
 	}
 	return "damaged"
@@ -140,9 +139,9 @@ func WriteFiles(w io.Writer, files []File) error {
 	for _, f := range files {
 		state := "ok"
 		switch {
-		case isMissing(f.Err):
+		case advice.Is[*data.MissingError](f.Err):
 			state = "missing"
-		case isWrong(f.Err):
+		case advice.Is[*data.ChecksumError](f.Err):
 			state = "wrong checksum " + f.SHA256
 		case f.Err != nil:
 			state = f.Err.Error()
@@ -152,14 +151,4 @@ func WriteFiles(w io.Writer, files []File) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", f.Set, f.File, human.Size(f.Size), state)
 	}
 	return t.Flush()
-}
-
-func isMissing(err error) bool {
-	_, ok := errors.AsType[*data.MissingError](err)
-	return ok
-}
-
-func isWrong(err error) bool {
-	_, ok := errors.AsType[*data.ChecksumError](err)
-	return ok
 }

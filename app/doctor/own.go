@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"gossiptrainer/app/advice"
 	"gossiptrainer/app/peer"
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
@@ -37,12 +38,7 @@ func (p *subject) open() []Row {
 
 // aboutData reports whether an error is about the files of a data set.
 func aboutData(err error) bool {
-	for _, is := range []func(error) bool{isA[*data.MissingError], isA[*data.ChecksumError], isA[*data.FormatError]} {
-		if is(err) {
-			return true
-		}
-	}
-	return false
+	return advice.Is[*data.MissingError](err) || advice.Is[*data.ChecksumError](err) || advice.Is[*data.FormatError](err)
 }
 
 // own checks secret and key, and prepares the links.

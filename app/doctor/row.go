@@ -54,8 +54,3 @@ func failure(check string, err error, fix string) Row {
 	}
 	return complaint(check, Broken, text, fix)
 }
-
-func isA[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
-}

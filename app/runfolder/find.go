@@ -1,6 +1,7 @@
 package runfolder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -130,10 +131,7 @@ func runFolders(cfg configs.Config) ([]string, error) {
 		}
 	}
 	slices.SortFunc(all, func(a, b named) int {
-		if a.stamp != b.stamp {
-			return strings.Compare(b.stamp, a.stamp)
-		}
-		return b.nth - a.nth
+		return cmp.Or(strings.Compare(b.stamp, a.stamp), b.nth-a.nth)
 	})
 	dirs := make([]string, len(all))
 	for i, n := range all {

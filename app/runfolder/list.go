@@ -130,10 +130,7 @@ func RunsIn(folder string, filters []string, watch func(done, all int64)) (*List
 		}
 	}
 	slices.SortStableFunc(list.Runs, func(a, b Run) int {
-		if c := b.Began.Compare(a.Began); c != 0 {
-			return c
-		}
-		return strings.Compare(b.Name, a.Name)
+		return cmp.Or(b.Began.Compare(a.Began), strings.Compare(b.Name, a.Name))
 	})
 	return list, nil
 }

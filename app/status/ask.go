@@ -125,10 +125,7 @@ func AskAll(dirs ...string) Answers {
 	wg.Wait()
 	slices.Sort(all.Silent)
 	slices.SortFunc(all.Peers, func(a, b Answer) int {
-		if a.Folder != b.Folder {
-			return strings.Compare(a.Folder, b.Folder)
-		}
-		return a.Rank - b.Rank
+		return cmp.Or(strings.Compare(a.Folder, b.Folder), a.Rank-b.Rank)
 	})
 	slices.SortFunc(all.Views, func(a, b *Membership) int {
 		return cmp.Or(strings.Compare(a.Folder, b.Folder), cmp.Compare(a.Member, b.Member))

@@ -62,35 +62,31 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case isA[*advice.UsageError](err):
+	case advice.Is[*advice.UsageError](err):
 		return exitUsage
-	case isA[*compare.CellsError](err):
+	case advice.Is[*compare.CellsError](err):
 		return exitCells
-	case isA[*session.AloneError](err):
+	case advice.Is[*session.AloneError](err):
 		return exitAlone
-	case isA[*configs.Error](err), isA[*identity.SecretError](err):
+	case advice.Is[*configs.Error](err), advice.Is[*identity.SecretError](err):
 		return exitConfig
-	case isA[*data.MissingError](err), isA[*data.ChecksumError](err), isA[*data.FormatError](err):
+	case advice.Is[*data.MissingError](err), advice.Is[*data.ChecksumError](err), advice.Is[*data.FormatError](err):
 		return exitData
-	case errors.Is(err, checkpoint.ErrNone), isA[*checkpoint.DamagedError](err), isA[*checkpoint.VersionError](err),
-		isA[*checkpoint.MismatchError](err), isA[*worker.UsedError](err), isA[*runfolder.LockedError](err),
-		isA[*models.FileError](err), isA[*state.Error](err), isA[*node.RepeatError](err):
+	case errors.Is(err, checkpoint.ErrNone), advice.Is[*checkpoint.DamagedError](err),
+		advice.Is[*checkpoint.VersionError](err), advice.Is[*checkpoint.MismatchError](err),
+		advice.Is[*worker.UsedError](err), advice.Is[*runfolder.LockedError](err), advice.Is[*models.FileError](err),
+		advice.Is[*state.Error](err), advice.Is[*node.RepeatError](err):
 		return exitState
-	case isA[*script.Error](err):
+	case advice.Is[*script.Error](err):
 		return exitScript
-	case errors.Is(err, train.ErrDiverged), isA[*node.TrainingError](err), isA[*sim.TrainingError](err):
+	case errors.Is(err, train.ErrDiverged), advice.Is[*node.TrainingError](err), advice.Is[*sim.TrainingError](err):
 		return exitTraining
-	case isA[*node.NetworkError](err), isA[*identity.ClaimError](err), isA[*node.RefusedError](err),
-		isA[*node.UnprovenError](err), isA[*node.StoppedError](err), isA[*handover.UnreachableError](err),
-		isA[*handover.ExpiredError](err), isA[*node.SecludedError](err):
+	case advice.Is[*node.NetworkError](err), advice.Is[*identity.ClaimError](err), advice.Is[*node.RefusedError](err),
+		advice.Is[*node.UnprovenError](err), advice.Is[*node.StoppedError](err), advice.Is[*handover.UnreachableError](err),
+		advice.Is[*handover.ExpiredError](err), advice.Is[*node.SecludedError](err):
 		return exitNetwork
 	}
 	return exitOther
-}
-
-func isA[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
 }
 
 // A complaint is an error in its printed form.

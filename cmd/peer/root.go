@@ -40,7 +40,7 @@ func run(args []string, c *console) int {
 		err = root.ExecuteContext(ctx)
 		c.endDash()
 	}
-	if err != nil && !isA[*reportedError](err) {
+	if err != nil && !advice.Is[*reportedError](err) {
 		c.complain(err)
 	}
 	return exitCode(err)

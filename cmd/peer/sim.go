@@ -236,7 +236,7 @@ func summarizeAll(talks []console, sims []*simulate.Run, log []record.Membership
 	var alone error
 	for i, s := range sims {
 		err := talks[i].summarize(s.Session, s.Models, log)
-		if err != nil && !isA[*session.AloneError](err) {
+		if err != nil && !advice.Is[*session.AloneError](err) {
 			return err
 		}
 		alone = cmp.Or(alone, err)

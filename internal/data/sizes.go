@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -231,12 +232,4 @@ func apportion(total int, shares []float64) []int {
 }
 
 // compareRemainders orders quotas by what rounding down takes from them.
-func compareRemainders(a, b float64) int {
-	switch x, y := a-math.Floor(a), b-math.Floor(b); {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
-}
+func compareRemainders(a, b float64) int { return cmp.Compare(a-math.Floor(a), b-math.Floor(b)) }

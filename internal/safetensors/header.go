@@ -8,6 +8,7 @@ package safetensors
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -218,10 +219,7 @@ func parseEntry(d *json.Decoder, name string, body uint64) (placed, error) {
 // overlaps.
 func inOrder(all []placed, body uint64) ([]Tensor, error) {
 	slices.SortStableFunc(all, func(a, b placed) int {
-		if a.begin != b.begin {
-			return a.begin - b.begin
-		}
-		return a.Bytes() - b.Bytes() // an empty tensor comes before its successor
+		return cmp.Or(a.begin-b.begin, a.Bytes()-b.Bytes()) // an empty tensor comes before its successor
 	})
 	var tensors []Tensor
 	end := 0

@@ -3,10 +3,10 @@ package bench
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"gossiptrainer/algos"
 	"gossiptrainer/app/advice"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/moniqua"
@@ -158,7 +158,7 @@ func benchRow(d, bits, rounds int, after func()) (CodecRow, error) {
 // Write prints the report as a table.
 func (r *CodecReport) Write(w io.Writer) error {
 	fmt.Fprintf(w, "vector instructions: %s; times over that of a copy, medians of %d (shortest)\n\n", r.Tier, r.Rounds)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	fmt.Fprintln(t, "coordinates\tbits\tcopy GB/s\tencode\t+ hash\tmix 1\tmix 2\tmix 3\tmix 3 verified\t")
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%d\t%d\t%.0f\t", row.Coordinates, row.Bits, row.Copy)

@@ -3,9 +3,9 @@ package bench
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/kernel"
 	"gossiptrainer/quant"
 )
@@ -123,7 +123,7 @@ func (b benched) measure(d, bucket, rounds int, after func()) (CompressorRow, er
 // Write prints the report as a table.
 func (r *CompressorReport) Write(w io.Writer) error {
 	fmt.Fprintf(w, "vector instructions: %s; medians of %d (shortest)\n\n", r.Tier, r.Rounds)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	fmt.Fprintln(t, "compressor\tbits\tcompress/copy\t/Moniqua encode\tns\tadd/copy\t/Moniqua mix 1\tns\t")
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%s\t%d\t", row.Name, row.Bits)

@@ -8,11 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/fleet"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/machine"
 	"gossiptrainer/internal/record"
 )
@@ -155,7 +155,7 @@ func linkRounds(ctx context.Context, task LinkTask) (linkMeasure, error) {
 func (r *LinkReport) Write(w io.Writer) error {
 	fmt.Fprintf(w, "ring of %d processes on loopback, best of each; times over those of plain TCP, medians (best);\n"+
 		"core-seconds per GB sent, medians; encryption: its share of them, by rounds without it\n\n", r.Peers)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	fmt.Fprint(t, "coordinates\tbits\trounds/s\ts/round\tTCP GB/s\tover TCP\tallocations\t",
 		"core-s/GB\tof TCP\tencryption\t\n")
 	for _, row := range r.Rows {

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"gossiptrainer/app/advice"
@@ -214,7 +213,7 @@ func (r *SimReport) Write(w io.Writer) error {
 	fmt.Fprintf(w,
 		"simulated rounds on %s, best of each; times over those of the gradients alone, medians (best)\n\n",
 		human.Count(r.Cores, "core"))
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	fmt.Fprintln(t, "workers\tcoordinates\tbits\trounds/s\tupdates/s\tevents/s\tover gradients\tmemory\t")
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%d\t%d\t%d\t%.1f\t%.0f\t%.0f\t%.2f (%.2f)\t%s\t\n",

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"text/tabwriter"
 	"time"
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/internal/build"
+	"gossiptrainer/internal/human"
 	"gossiptrainer/internal/kernel"
 )
 
@@ -106,7 +106,7 @@ func timeGradients(w *build.Worker, times int, steps, peak *sample, after func()
 func (r *StepReport) Write(w io.Writer) error {
 	fmt.Fprintf(w,
 		"vector instructions: %s; gradients of one thread, the best; what its peak could do per sample, medians\n\n", r.Tier)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := human.AlignRight(w)
 	fmt.Fprintln(t, "run\tmodel\tparameters\tbatch\tsamples/s\tpeak GFLOP/s\tpeak MFLOP/sample\t")
 	for _, row := range r.Rows {
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.0f\t%.1f\t%.1f\t\n", row.Run, row.Model, row.Parameters, row.Batch,

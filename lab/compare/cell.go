@@ -20,6 +20,7 @@ import (
 	"gossiptrainer/app/screen"
 	"gossiptrainer/app/script"
 	"gossiptrainer/configs"
+	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/cost"
 	"gossiptrainer/internal/fleet"
@@ -55,7 +56,7 @@ func (m *Matrix) runTogether(ctx context.Context, mode string, planned []configs
 		return nil, context.Cause(ctx)
 	}
 	if failure != nil && exit >= 0 {
-		m.forget(planned[0]) // it would fail again
+		_ = os.Remove(filepath.Join(m.folder(planned[0]), begunFile)) // it would fail again: it begins again
 	}
 	for i, cell := range planned {
 		if failure == nil {
@@ -122,7 +123,11 @@ func (m *Matrix) child(ctx context.Context, mode string, run *running, resume bo
 	if m.Jobs > 1 {
 		cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", max(1, runtime.GOMAXPROCS(0)/m.Jobs)))
 	}
-	err = fleet.RunTied(ctx, cmd, m.grace())
+	grace := cellGrace
+	if len(m.Script) > 0 {
+		grace += bridge.Ending
+	}
+	err = fleet.RunTied(ctx, cmd, grace)
 	m.talk(func() {})
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, exit.ExitCode(), errors.New(lastError(log.Name()))

@@ -22,31 +22,28 @@ func (m *Matrix) cost(ctx context.Context, cell configs.Cell, run *experiment.Ru
 	switch {
 	case known:
 	case compute.Measured:
-		costs, err = m.measureAll(ctx, cell, run)
+		if costs, err = rehearse.Measure(ctx, run, m.measureLinks); err != nil {
+			return m.inCell(cell, err)
+		}
+		m.say("%s: compute: %v", cell.Label, costs)
 	default:
-		costs, err = m.measureGradient(run)
-	}
-	if err != nil {
-		return err
+		if costs.Gradient, err = rehearse.Gradient(run, session.Gradients); err != nil {
+			return err
+		}
+		m.say("a gradient takes %v on this machine: the virtual time of all cells",
+			costs.Gradient.Round(time.Microsecond))
 	}
 	m.costs[cell.Label] = costs
 	if m.result.Compute == 0 {
 		m.result.Compute = costs.Gradient.Seconds()
 	}
 	if costs.Coding() {
-		m.noteCosts(cell.Label, costs.String())
+		m.result.Costs[cell.Label] = costs.String()
 	}
 	if m.result.Measured = m.result.Measured || !given(compute); !known {
 		return m.Save() // so that the cells of a later start have the same
 	}
 	return nil
-}
-
-func (m *Matrix) noteCosts(label, costs string) {
-	if m.result.Costs == nil {
-		m.result.Costs = map[string]string{}
-	}
-	m.result.Costs[label] = costs
 }
 
 func given(c cost.Compute) bool { return c.Given() && !c.Measured }
@@ -66,26 +63,6 @@ func (m *Matrix) known(label string, compute cost.Compute) (cost.Costs, bool) {
 		return cost.Costs{Gradient: seconds(m.result.Compute)}, true
 	}
 	return cost.Costs{Gradient: seconds(m.before.Compute)}, m.before.Measured && m.before.Compute > 0
-}
-
-// measureGradient measures the time of a gradient for all algorithms.
-func (m *Matrix) measureGradient(run *experiment.Run) (cost.Costs, error) {
-	took, err := rehearse.Gradient(run, session.Gradients)
-	if err != nil {
-		return cost.Costs{}, err
-	}
-	m.say("a gradient takes %v on this machine: the virtual time of all cells", took.Round(time.Microsecond))
-	return cost.Costs{Gradient: took}, nil
-}
-
-// measureAll measures the costs of an algorithm.
-func (m *Matrix) measureAll(ctx context.Context, cell configs.Cell, run *experiment.Run) (cost.Costs, error) {
-	costs, err := rehearse.Measure(ctx, run, m.measureLinks)
-	if err != nil {
-		return cost.Costs{}, m.inCell(cell, err)
-	}
-	m.say("%s: compute: %v", cell.Label, costs)
-	return costs, nil
 }
 
 // measureLinks measures the costs of links once for all algorithms.

@@ -36,10 +36,10 @@ func (m *Matrix) groups(todo []int) ([][]int, error) {
 	return all, nil
 }
 
-func (m *Matrix) pick(group []int) []configs.Cell {
+func pick(all []configs.Cell, group []int) []configs.Cell {
 	cells := make([]configs.Cell, len(group))
 	for i, at := range group {
-		cells[i] = m.cells[at]
+		cells[i] = all[at]
 	}
 	return cells
 }

@@ -81,16 +81,13 @@ func New(file *configs.Comparison, o Options) (*Matrix, error) {
 		Targets: record.Targets(file.Targets), Levels: levels(file.Levels),
 		Seeds: file.Seeds, Command: o.Process.Command,
 		Script: withoutHome(advice.Command(script.After(o.Script)...)), Version: o.Process.Version,
-		Machine: machine.Describe(),
+		Machine: machine.Describe(), Costs: map[string]string{}, Fewer: map[string]int{},
 	}
 	if file.Mode == "sim" {
 		m.result.Cores = file.Cores
 	}
 	for _, a := range file.Algorithms {
 		if a.Seeds > 0 {
-			if m.result.Fewer == nil {
-				m.result.Fewer = map[string]int{}
-			}
 			m.result.Fewer[a.Label] = a.Seeds
 		}
 	}
@@ -225,11 +222,14 @@ func (m *Matrix) hash(mode string, cell configs.Cell) (string, error) {
 	for _, s := range configs.Arguments(cell.Until) {
 		text = fmt.Appendf(text, " until %s", s)
 	}
-	by, err := m.identity()
-	if err != nil {
-		return "", fmt.Errorf("compare: %w", err)
+	if len(m.Script) > 0 {
+		files, err := script.Files(m.Script)
+		if err != nil {
+			return "", fmt.Errorf("compare: %w", err)
+		}
+		text = fmt.Appendf(text, " script %q %v", m.Script, files)
 	}
-	sum := sha256.Sum256(append(text, by...))
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]), nil
 }
 

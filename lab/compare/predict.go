@@ -76,10 +76,10 @@ func Predict(file *configs.Comparison, set []string) (all []Forecast, until stri
 			return nil, "", m.inCell(cell, err)
 		}
 		if err := m.endsOf(cell, run); err != nil {
-			return nil, "", err
+			return nil, "", m.inCell(cell, err)
 		}
-		if err := m.checkInside(cell, loaded, run); err != nil {
-			return nil, "", err
+		if err := checkInside(file.Mode, cell, loaded, run); err != nil {
+			return nil, "", m.inCell(cell, err)
 		}
 		f := forecastOf(run)
 		f.Network, f.Label = cell.Network, cell.Label

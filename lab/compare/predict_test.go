@@ -29,7 +29,7 @@ func TestCellsThatDifferInTheirNetworkRunTogether(t *testing.T) {
 		t.Fatalf("groups %v, error %v, want two of two", groups, err)
 	}
 	for _, group := range groups {
-		if cells := m.pick(group); cells[0].Label != cells[1].Label || cells[0].Network == cells[1].Network {
+		if cells := pick(m.cells, group); cells[0].Label != cells[1].Label || cells[0].Network == cells[1].Network {
 			t.Errorf("together: %v", cells)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"gossiptrainer/internal/cells"
 	"gossiptrainer/internal/experiment"
 	"gossiptrainer/internal/forecast"
-	"gossiptrainer/internal/shape"
 )
 
 // prepare loads every cell, measures the time of a gradient for the simulator, and searches for the values to tune.
@@ -69,16 +68,21 @@ func (m *Matrix) assemble(cell configs.Cell) (*experiment.Run, error) {
 	if err != nil {
 		return nil, m.inCell(cell, err)
 	}
-	if err := m.checkInside(cell, loaded, run); err != nil {
-		return nil, err
+	if err := checkInside(m.file.Mode, cell, loaded, run); err != nil {
+		return nil, m.inCell(cell, err)
 	}
 	if err := run.Data().Find(); err != nil {
 		return nil, err
 	}
 	if err := m.endsOf(cell, run); err != nil {
-		return nil, err
+		return nil, m.inCell(cell, err)
 	}
-	m.network(cell, run.Network().Uplink)
+	if !slices.ContainsFunc(m.result.Networks, func(n cells.Network) bool { return n.Name == cell.Network }) {
+		link := run.Network().Uplink
+		m.result.Networks = append(m.result.Networks, cells.Network{
+			Name: cell.Network, Rate: link.Rate, Latency: link.Latency.Seconds(),
+		})
+	}
 	if err := m.fingerprint(loaded.Config); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
@@ -118,14 +122,11 @@ func (m *Matrix) describe() error {
 }
 
 // checkInside refuses a model that sim cannot train, where sim runs the cell or searches for its values.
-func (m *Matrix) checkInside(cell configs.Cell, loaded *configs.Loaded, run *experiment.Run) error {
-	if m.file.Mode != "sim" && len(cell.Tune) == 0 {
+func checkInside(mode string, cell configs.Cell, loaded *configs.Loaded, run *experiment.Run) error {
+	if mode != "sim" && len(cell.Tune) == 0 {
 		return nil
 	}
-	if err := experiment.CheckInside(run.Config()); err != nil {
-		return m.inCell(cell, loaded.Locate(err))
-	}
-	return nil
+	return loaded.Locate(experiment.CheckInside(run.Config()))
 }
 
 // firstChoice returns the cell with the first choice of every value to tune. The defaults in their place may not be
@@ -145,18 +146,5 @@ func (m *Matrix) endsOf(cell configs.Cell, run *experiment.Run) error {
 	if err == nil {
 		err = ends.Check(run)
 	}
-	if err != nil {
-		return m.inCell(cell, err)
-	}
-	return nil
-}
-
-// network notes the properties of a cell's network.
-func (m *Matrix) network(cell configs.Cell, link shape.Link) {
-	if slices.ContainsFunc(m.result.Networks, func(n cells.Network) bool { return n.Name == cell.Network }) {
-		return
-	}
-	m.result.Networks = append(m.result.Networks, cells.Network{
-		Name: cell.Network, Rate: link.Rate, Latency: link.Latency.Seconds(),
-	})
+	return err
 }

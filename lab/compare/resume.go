@@ -51,10 +51,12 @@ func (m *Matrix) begun(cell configs.Cell, now cells.Cell) bool {
 	if err != nil || json.Unmarshal(text, &then) != nil || then.Config != now.Config || then.Results != now.Results {
 		return false
 	}
-	cfg, err := m.configOf(cell)
+	loaded, err := m.load(cell)
 	if err != nil {
 		return false
 	}
+	cfg := loaded.Config
+	cfg.Output.Dir = m.folder(cell)
 	run, err := runfolder.FindSim(cfg)
 	if err != nil {
 		return false
@@ -105,7 +107,12 @@ func (m *Matrix) adopt() error {
 	for _, label := range m.Only {
 		delete(m.tuned, label) // its grid may have changed
 	}
-	m.keepCosts()
+	for _, a := range m.file.Algorithms { // cells of other starts have results of these costs
+		compute, err := cost.Parse(cmp.Or(a.Compute, m.file.Compute))
+		if known := m.before.Costs[a.Label]; err == nil && compute.Measured && known != "" && m.file.Mode == "sim" {
+			m.result.Costs[a.Label] = known
+		}
+	}
 	if then, now := m.before.Command, m.Process.Command; others && then != "" {
 		m.result.Command = then
 		if !slices.Contains(strings.Split(then, andThen), now) {
@@ -141,29 +148,6 @@ func (m *Matrix) finishedBefore(cell configs.Cell) (*cells.Cell, error) {
 	return m.finished(m.file.Mode, cell)
 }
 
-// keepCosts keeps the costs that were measured for all labels, because their cells have results of these costs.
-func (m *Matrix) keepCosts() {
-	for _, a := range m.file.Algorithms {
-		compute, err := cost.Parse(cmp.Or(a.Compute, m.file.Compute))
-		if known := m.before.Costs[a.Label]; err == nil && compute.Measured && known != "" && m.file.Mode == "sim" {
-			m.noteCosts(a.Label, known)
-		}
-	}
-}
-
-// forget makes a cell begin again: begin then removes all that is in its folder.
-func (m *Matrix) forget(cell configs.Cell) { _ = os.Remove(filepath.Join(m.folder(cell), begunFile)) }
-
-// configOf returns the settings of the run of a cell.
-func (m *Matrix) configOf(cell configs.Cell) (configs.Config, error) {
-	loaded, err := m.load(cell)
-	if err != nil {
-		return configs.Config{}, err
-	}
-	loaded.Config.Output.Dir = m.folder(cell)
-	return loaded.Config, nil
-}
-
 // bound lets fewer cells run side by side if they do not fit into memory.
 func (m *Matrix) bound() {
 	free := machine.FreeMemory()
@@ -196,9 +180,9 @@ func resultsOf(m *Matrix, label string) int {
 	if i < 0 {
 		return 0
 	}
-	cfg, err := m.configOf(m.cells[i])
+	loaded, err := m.load(m.cells[i])
 	if err != nil {
 		return 0
 	}
-	return experiment.ResultsVersion(cfg.Algorithm.Name)
+	return experiment.ResultsVersion(loaded.Config.Algorithm.Name)
 }

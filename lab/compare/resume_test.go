@@ -59,10 +59,12 @@ func TestCellsGoOnFromCheckpoints(t *testing.T) {
 			if begin() {
 				t.Fatal("an empty folder has a checkpoint")
 			}
-			cfg, err := m.configOf(cells[0])
+			loaded, err := m.load(cells[0])
 			if err != nil {
 				t.Fatal(err)
 			}
+			cfg := loaded.Config
+			cfg.Output.Dir = m.folder(cells[0])
 			folder := runfolder.SimFolder(cfg, filepath.Join(m.folder(cells[0]), cfg.Name+"-20260101-000000"))
 			if err := checkpoint.Write(folder, checkpoint.Manifest{Round: 7}, new(state.Snapshot), 1); err != nil {
 				t.Fatal(err)

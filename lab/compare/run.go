@@ -73,12 +73,8 @@ func (m *Matrix) runCells(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return m.runGroups(ctx, groups)
-}
-
-// runGroups runs groups of cells side by side.
-func (m *Matrix) runGroups(ctx context.Context, groups [][]int) error {
-	m.pace.rest, m.pace.jobs = m.pick(slices.Concat(groups...)), m.Jobs
+	// groups run side by side
+	m.pace.rest, m.pace.jobs = pick(m.cells, slices.Concat(groups...)), m.Jobs
 	m.shown = m.Progress()
 	return sideBySide(ctx, m.Jobs, len(groups), func(i int) func(context.Context) error {
 		run := m.start(groups[i])
@@ -113,7 +109,7 @@ func sideBySide(ctx context.Context, jobs, pieces int, begin func(i int) func(co
 // start says that a group of cells starts.
 func (m *Matrix) start(group []int) *running {
 	first := m.cells[group[0]]
-	run := m.pace.begin(fmt.Sprintf("%s %d", first.Label, first.Seed), m.pick(group), time.Now())
+	run := m.pace.begin(fmt.Sprintf("%s %d", first.Label, first.Seed), pick(m.cells, group), time.Now())
 	m.talk(func() {
 		m.say("cell %d of %d: %s%s%s", group[0]+1, len(m.cells), first, others(len(group)-1),
 			m.pace.words(time.Now()))
@@ -123,7 +119,7 @@ func (m *Matrix) start(group []int) *running {
 
 // runGroup runs a group of cells in one process and keeps its results.
 func (m *Matrix) runGroup(ctx context.Context, group []int, run *running) error {
-	done, err := m.runTogether(ctx, m.file.Mode, m.pick(group), run)
+	done, err := m.runTogether(ctx, m.file.Mode, pick(m.cells, group), run)
 	m.pace.end(run, time.Now())
 	if err != nil {
 		return err

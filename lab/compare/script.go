@@ -2,12 +2,10 @@ package compare
 
 import (
 	"fmt"
-	"time"
 
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/script"
 	"gossiptrainer/configs"
-	"gossiptrainer/internal/bridge"
 	"gossiptrainer/internal/cells"
 )
 
@@ -28,15 +26,6 @@ func (m *Matrix) checkScript(cell configs.Cell, loaded *configs.Loaded) error {
 	return nil
 }
 
-// identity returns what the script adds to the settings of a cell: its words and the sums of the files among them.
-func (m *Matrix) identity() (string, error) {
-	if len(m.Script) == 0 {
-		return "", nil
-	}
-	files, err := script.Files(m.Script)
-	return fmt.Sprintf(" script %q %v", m.Script, files), err
-}
-
 // noteScript adds the files of the script to those of the data: a repetition needs the same.
 func (m *Matrix) noteScript() error {
 	files, err := script.Files(m.Script)
@@ -46,12 +35,4 @@ func (m *Matrix) noteScript() error {
 		})
 	}
 	return err
-}
-
-// grace is how long a cell may take to end after an interruption.
-func (m *Matrix) grace() time.Duration {
-	if len(m.Script) > 0 {
-		return cellGrace + bridge.Ending
-	}
-	return cellGrace
 }

@@ -49,7 +49,7 @@ func (m *Matrix) tune(ctx context.Context) error {
 	return nil
 }
 
-// choose takes the values of the best trial in the grid.
+// choose takes the values of the best trial in the grid. It keeps the trials of all labels in the order of the file.
 func (m *Matrix) choose(trials []*trial) {
 	label, best := trials[0].Label, -1
 	all := make([]cells.Trial, len(trials))
@@ -65,16 +65,11 @@ func (m *Matrix) choose(trials []*trial) {
 	}
 	all[best].Chosen = true
 	m.tuned[label] = all[best].Settings
-	m.noteTrials(label, all)
-}
-
-// noteTrials replaces the trials of a label, and keeps the labels in the order of the file.
-func (m *Matrix) noteTrials(label string, trials []cells.Trial) {
-	all := slices.DeleteFunc(m.result.Trials, func(t cells.Trial) bool { return t.Label == label })
+	others := slices.DeleteFunc(m.result.Trials, func(t cells.Trial) bool { return t.Label == label })
 	place := func(t cells.Trial) int {
 		return slices.IndexFunc(m.file.Algorithms, func(v configs.Variant) bool { return v.Label == t.Label })
 	}
-	m.result.Trials = append(all, trials...)
+	m.result.Trials = append(others, all...)
 	slices.SortStableFunc(m.result.Trials, func(a, b cells.Trial) int { return cmp.Compare(place(a), place(b)) })
 }
 

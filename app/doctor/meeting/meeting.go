@@ -7,12 +7,12 @@
 package meeting
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -351,17 +351,9 @@ func (m *meeting) result() *Result {
 	defer m.mu.Unlock()
 	r := &Result{ID: m.host.ID().String(), Listen: m.listen, Addrs: m.c.Facts.Addrs, Datagrams: m.beacons != nil,
 		Twin: m.twin}
-	for _, o := range slices.Collect(maps.Values(m.others)) {
+	for _, o := range m.others {
 		r.Others = append(r.Others, o.Other)
 	}
-	slices.SortFunc(r.Others, func(a, b Other) int {
-		if a.Rank != b.Rank {
-			return a.Rank - b.Rank
-		}
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(r.Others, func(a, b Other) int { return cmp.Or(a.Rank-b.Rank, cmp.Compare(a.ID, b.ID)) })
 	return r
 }
