@@ -46,7 +46,6 @@ const (
 
 // The lengths of the fixed parts.
 const (
-	frameHead = 4 + 4 // view, sender
 	wantLen   = 4 + 4 + 1
 	pieceHead = 4 + 8 + 8 + sumLen // exchange, bytes of the whole, place of the piece, hash of the whole
 	passedLen = 4
@@ -62,7 +61,7 @@ func (k kind) most(payload int) int {
 	case word:
 		return mostWord
 	case frame:
-		return frameHead + wire.HeaderLen + payload
+		return wire.LetterLen(payload) - headLen
 	case want:
 		return wantLen
 	case piece:

@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/state"
 	views "gossiptrainer/gossip/view"
+	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/internal/wire/still"
 	"gossiptrainer/node/handshake"
@@ -282,7 +283,7 @@ func FuzzLetter(f *testing.F) {
 		if err != nil {
 			t.Fatalf("a letter that was read cannot be written: %v", err)
 		}
-		const coder = headLen + frameHead + 5 // and the kind of the frame, in the lower bits
+		const coder = wire.LetterHead + 5 // and the kind of the frame, in the lower bits
 		switch {
 		case l.kind() == word: // JSON has many forms
 		case l.kind() == frame && text[coder]>>4 != 0:
