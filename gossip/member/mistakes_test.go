@@ -3,6 +3,7 @@ package member
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/retrace"
@@ -260,5 +261,28 @@ func TestThreePartsWait(t *testing.T) {
 	}
 	if n := w.Actor(0).M.log.Len(); n != 1 || w.Counts["excluded"] > 0 {
 		t.Errorf("%d views and %d taken for dead, want 1 and 0", n, w.Counts["excluded"])
+	}
+}
+
+// Messages of exchanges that no member can have reached take no room.
+func TestFarMessagesTakeNoRoom(t *testing.T) {
+	w := newWorld(setting{kind: topology.Ring, rule: "gt", n: 4, every: 1, seed: 2, margin: 2})
+	before, kept := -1, -1
+	w.At(w.Between(100*time.Millisecond, 200*time.Millisecond), nil, func() {
+		m := w.Actor(0).M
+		before = len(m.store.got)
+		for x := range 1000 {
+			far := &gossip.Frame{From: 1, Kind: gossip.Data, Round: 200 + x, Payload: make([]byte, 8)}
+			if err := m.Receive(1, Letter{View: m.log.Len() - 1, Frame: far}); err != nil {
+				t.Error(err)
+			}
+		}
+		kept = len(m.store.got)
+	})
+	if err := w.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if before < 0 || kept != before {
+		t.Errorf("%d messages were kept before, %d after those of far exchanges", before, kept)
 	}
 }

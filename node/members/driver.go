@@ -250,6 +250,9 @@ func (s *Seat) tick() error {
 
 // receive takes a letter.
 func (s *Seat) receive(a arrival) error {
+	if a.decoded {
+		s.office.room.leave()
+	}
 	s.heard[a.from] = s.now()
 	if a.finals != nil {
 		s.end.hear(a.from, a.finals)
