@@ -286,3 +286,26 @@ func TestFarMessagesTakeNoRoom(t *testing.T) {
 		t.Errorf("%d messages were kept before, %d after those of far exchanges", before, kept)
 	}
 }
+
+// A newcomer has done no round before it has begun one, also where its sponsor is gone and no state comes.
+func TestANewcomerHasDoneNoRoundBeforeItsFirst(t *testing.T) {
+	w := newWorld(setting{kind: topology.Ring, rule: "gt", n: 4, every: 1, seed: 2, margin: 2})
+	waits := 0
+	drain := w.Hooks.Drain
+	w.Hooks.Drain = func(a *actor) {
+		drain(a)
+		joins := a.ID >= 4 && a.M.log != nil && a.M.Standing() == Joining
+		if _, at := a.M.Next(); joins && at > 0 {
+			if waits++; Done(a.M) != 0 {
+				t.Errorf("member %d waits for its first exchange, %d, and says that it has done %d", a.ID, at, Done(a.M))
+			}
+		}
+	}
+	w.At(w.Between(100*time.Millisecond, 200*time.Millisecond), nil, w.Join)
+	if err := w.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if waits == 0 {
+		t.Error("no newcomer has waited")
+	}
+}
