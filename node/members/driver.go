@@ -399,7 +399,8 @@ func (s *Seat) hope() string {
 	if len(apart) == 0 {
 		return "it goes on when they are back"
 	}
-	return fmt.Sprintf("%s went on in another run of this name: %s", s.names(apart), handshake.OtherRunOfName)
+	return fmt.Sprintf("%s went on in another run of the name %s: %s", s.names(apart), s.o.Admission.Run,
+		handshake.OtherRunOfName)
 }
 
 // Vitals returns those of the last beat. Any goroutine may call it.
