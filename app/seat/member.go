@@ -231,7 +231,7 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 			Certain: m.maker.Certain()},
 			time.Duration(cfg.Membership.Grace)),
 	}, Coding: m.maker.Coding(func() view.ID { return m.id }), Keep: m.keeper.keeping(),
-		MostPayload: int(4*floats*dim) + 1<<16, MostState: 64*floats*dim + 1<<20}
+		MostPayload: experiment.Largest(m.Run) + floats*m.Run.Parameters() + 1<<16, MostState: 64*floats*dim + 1<<20}
 	if m.Run.Method().Asynchronous() {
 		o.Pairs = m.maker.Pairs()
 	}

@@ -320,7 +320,7 @@ func gone(log *view.Log, id ID) bool {
 	return dead && !member
 }
 
-// keep enters a frame that counts.
+// keep enters a frame that counts. No member can be further than the span: such messages would only take memory.
 func (m *Member) keep(l Letter) {
 	if l.View >= m.log.Len() {
 		if len(m.store.unread) < most {
@@ -329,7 +329,8 @@ func (m *Member) keep(l Letter) {
 		return
 	}
 	x := l.Frame.Round / m.o.Plan.Every
-	if l.Frame.Round < 0 || label(m, x) != l.View || !m.counts(l.Frame.From, x) {
+	_, at := m.Next()
+	if l.Frame.Round < 0 || x > at+span(m) || label(m, x) != l.View || !m.counts(l.Frame.From, x) {
 		return
 	}
 	if l.Frame.Kind != gossip.Data {

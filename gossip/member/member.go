@@ -185,6 +185,18 @@ func (m *Member) Next() (next, at int) {
 	return at, at
 }
 
+// Done returns the number of rounds of the run that a member is past, 0 before it has begun one.
+func Done(m *Member) int {
+	switch p := &m.place; {
+	case p.member == nil && (p.state == nil || p.clone):
+		return 0
+	case p.standing == Finished:
+		return roundsOf(m)
+	}
+	_, at := m.Next()
+	return min(at*m.o.Plan.Every, m.o.Plan.Rounds)
+}
+
 // roundsOf returns the number of rounds of the run, as far as the member knows: a record may end it.
 func roundsOf(m *Member) int { return view.Rounds(m.log, m.o.Plan.Rounds, m.o.Plan.Every) }
 

@@ -3,6 +3,7 @@ package member
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/retrace"
@@ -260,5 +261,51 @@ func TestThreePartsWait(t *testing.T) {
 	}
 	if n := w.Actor(0).M.log.Len(); n != 1 || w.Counts["excluded"] > 0 {
 		t.Errorf("%d views and %d taken for dead, want 1 and 0", n, w.Counts["excluded"])
+	}
+}
+
+// Messages of exchanges that no member can have reached take no room.
+func TestFarMessagesTakeNoRoom(t *testing.T) {
+	w := newWorld(setting{kind: topology.Ring, rule: "gt", n: 4, every: 1, seed: 2, margin: 2})
+	before, kept := -1, -1
+	w.At(w.Between(100*time.Millisecond, 200*time.Millisecond), nil, func() {
+		m := w.Actor(0).M
+		before = len(m.store.got)
+		for x := range 1000 {
+			far := &gossip.Frame{From: 1, Kind: gossip.Data, Round: 200 + x, Payload: make([]byte, 8)}
+			if err := m.Receive(1, Letter{View: m.log.Len() - 1, Frame: far}); err != nil {
+				t.Error(err)
+			}
+		}
+		kept = len(m.store.got)
+	})
+	if err := w.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if before < 0 || kept != before {
+		t.Errorf("%d messages were kept before, %d after those of far exchanges", before, kept)
+	}
+}
+
+// A newcomer has done no round before it has begun one, also where its sponsor is gone and no state comes.
+func TestANewcomerHasDoneNoRoundBeforeItsFirst(t *testing.T) {
+	w := newWorld(setting{kind: topology.Ring, rule: "gt", n: 4, every: 1, seed: 2, margin: 2})
+	waits := 0
+	drain := w.Hooks.Drain
+	w.Hooks.Drain = func(a *actor) {
+		drain(a)
+		joins := a.ID >= 4 && a.M.log != nil && a.M.Standing() == Joining
+		if _, at := a.M.Next(); joins && at > 0 {
+			if waits++; Done(a.M) != 0 {
+				t.Errorf("member %d waits for its first exchange, %d, and says that it has done %d", a.ID, at, Done(a.M))
+			}
+		}
+	}
+	w.At(w.Between(100*time.Millisecond, 200*time.Millisecond), nil, w.Join)
+	if err := w.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if waits == 0 {
+		t.Error("no newcomer has waited")
 	}
 }

@@ -100,16 +100,9 @@ type sharing struct {
 
 func (m sharing) Task() Task        { return m.Worker() }
 func (m sharing) Params() []float32 { return m.Worker().Machine().Params() }
+func (m sharing) Done() int         { return member.Done(m.Member) }
 func (m sharing) Lacks() []view.ID  { return member.Lacks(m.Member) }
 func (m sharing) Rounds() int       { return view.Rounds(m.Council().Log(), m.o.Plan.Rounds, m.o.Plan.Every) }
-
-func (m sharing) Done() int {
-	if m.Standing() == member.Finished {
-		return m.Rounds()
-	}
-	_, at := m.Next()
-	return min(at*m.o.Plan.Every, m.o.Plan.Rounds)
-}
 
 // meeting is a member that meets others in pairs. It waits for none, and counts steps of its own. The plan says how
 // many a member takes on average.

@@ -29,6 +29,12 @@ import (
 // HeaderLen is the size of a header, the overhead of a frame.
 const HeaderLen = 32
 
+// LetterHead is what a letter of members has before the header of its frame: its kind and length, view and sender.
+const LetterHead = 1 + 4 + 4 + 4
+
+// LetterLen returns the bytes on a stream of a letter whose frame has n bytes of payload, see docs/format/letters.md.
+func LetterLen(n int) int { return LetterHead + HeaderLen + n }
+
 // Version is the only version of the format that this package reads. Version 1 knew no pieces.
 const Version = 2
 

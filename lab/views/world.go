@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gossiptrainer/configs"
-	"gossiptrainer/gossip"
 	"gossiptrainer/gossip/council"
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/participant"
@@ -20,6 +19,7 @@ import (
 	"gossiptrainer/internal/rng"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/sim"
+	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
 )
 
@@ -198,9 +198,7 @@ func (w *world) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := w.add(f.ID, m); err != nil {
-			return err
-		}
+		w.add(f.ID, m)
 	}
 	w.wait()
 	for turn := 0; !w.over(); turn++ {
@@ -254,10 +252,10 @@ func (w *world) over() bool {
 	return true
 }
 
-func (w *world) add(id view.ID, m participant.Participant) error {
+func (w *world) add(id view.ID, m participant.Participant) {
 	a := &actor{id: id, m: m, uplink: w.members.Run().Network().NewSender(id)}
 	w.actors[id], w.ids = a, append(w.ids, id)
-	return w.tick(a)
+	w.at(w.now, func() error { return w.tick(a) }) // once all founders are there, who hear each other
 }
 
 func (w *world) tick(a *actor) error {
@@ -318,7 +316,7 @@ func (w *world) work(a *actor) error {
 
 // send puts a letter on its way. It leaves after those before.
 func (w *world) send(a *actor, p member.Post) {
-	stream := sim.StreamBytes(w.weight(a, p))
+	stream := w.weight(a, p)
 	bytes := sim.WireBytes(stream, a.uplink.Link(p.To))
 	if f := p.Frame; f != nil {
 		sent := record.Bytes{Payload: int64(f.MessageBytes()), Stream: int64(stream), Wire: int64(bytes)}
@@ -358,13 +356,13 @@ func named(log *view.Log, id view.ID) string {
 }
 
 // small is about how long the other letters are, in bytes.
-const small = 64
+const small = 96
 
-// weight returns the bytes of a letter.
+// weight returns the bytes of a letter on its stream.
 func (w *world) weight(a *actor, l member.Post) int {
 	switch {
 	case l.Frame != nil:
-		return w.size(a, l.To, *l.Frame)
+		return wire.LetterLen(w.size(a, l))
 	case l.Council != nil:
 		return small + len(l.Council.Raft)
 	case l.State != nil:
@@ -375,13 +373,13 @@ func (w *world) weight(a *actor, l member.Post) int {
 
 // size returns the bytes of a payload on its way, which are fewer with an entropy coder. One that cannot be coded
 // travels as it is.
-func (w *world) size(a *actor, to view.ID, f gossip.Frame) int {
-	made := w.members.Latest(a.id)
+func (w *world) size(a *actor, l member.Post) int {
+	f, made := l.Frame, w.members.Latest(a.id)
 	if f.MessageBytes() == 0 || made == nil {
 		return len(f.Payload)
 	}
-	cost := entropy.LinkCostOf(a.uplink.Link(to).Rate)
-	coded, by, err := w.encoder.Encode(w.coded[:0], f.Payload, made.Layout(f), cost)
+	cost := entropy.LinkCostOf(a.uplink.Link(l.To).Rate)
+	coded, by, err := w.encoder.Encode(w.coded[:0], f.Payload, made.Layout(*f), cost)
 	if w.coded = coded; err != nil || by == entropy.Plain {
 		return len(f.Payload)
 	}
@@ -574,7 +572,8 @@ func (w *world) ask(process uint64, name string) {
 				if err != nil {
 					return err
 				}
-				return w.add(given, m)
+				w.add(given, m)
+				return nil
 			})
 			return
 		}

@@ -25,7 +25,7 @@ func (t *Talk) Greet(a *Admission, mine Hello, judge func(theirs Hello) *Refused
 	if t.Theirs, err = parseHello(body); err != nil {
 		return t.Refuse(Refusal(Protocol, "%v", err))
 	}
-	if no := mine.compareLineage(t.Theirs); no != nil { // such runs may differ in their settings as well
+	if no := mine.compareLineage(t.Theirs, a.Run); no != nil { // such runs may differ in their settings as well
 		return t.Refuse(no)
 	}
 	if err := t.compareSections(); err != nil {

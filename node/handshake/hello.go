@@ -152,12 +152,12 @@ const OtherRunOfName = "Ctrl-C ends this process, and keeps its model; then peer
 
 // compareLineage refuses a member of another run of this name and secret. A process without a place belongs to
 // none.
-func (h *Hello) compareLineage(theirs Hello) *RefusedError {
+func (h *Hello) compareLineage(theirs Hello, run string) *RefusedError {
 	if h.Lineage == theirs.Lineage || h.Lineage == 0 || theirs.Lineage == 0 {
 		return nil
 	}
-	no := Refusal(OtherLineage, "another run of this name: its lineage is %d, ours %d: the two have begun apart, and "+
-		"never exchange", theirs.Lineage, h.Lineage)
+	no := Refusal(OtherLineage, "another run of the name %s: its lineage is %d, ours %d: the two have begun apart, and "+
+		"never exchange", run, theirs.Lineage, h.Lineage)
 	no.Advice = OtherRunOfName
 	return no
 }

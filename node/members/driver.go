@@ -250,6 +250,9 @@ func (s *Seat) tick() error {
 
 // receive takes a letter.
 func (s *Seat) receive(a arrival) error {
+	if a.decoded {
+		s.office.room.leave()
+	}
 	s.heard[a.from] = s.now()
 	if a.finals != nil {
 		s.end.hear(a.from, a.finals)
@@ -396,7 +399,8 @@ func (s *Seat) hope() string {
 	if len(apart) == 0 {
 		return "it goes on when they are back"
 	}
-	return fmt.Sprintf("%s went on in another run of this name: %s", s.names(apart), handshake.OtherRunOfName)
+	return fmt.Sprintf("%s went on in another run of the name %s: %s", s.names(apart), s.o.Admission.Run,
+		handshake.OtherRunOfName)
 }
 
 // Vitals returns those of the last beat. Any goroutine may call it.

@@ -317,7 +317,8 @@ func (p *postOffice) read(t *handshake.Talk) error {
 		p.answer(t.Stream, stop)
 	}()
 	defer func() { close(stop); t.Stream.Reset(); <-done }()
-	in, whole, letters := patient{t, p.detect}, assembly{most: p.mostState}, letterReader{payload: p.mostPayload}
+	in, whole := patient{t, p.detect}, assembly{most: p.mostState}
+	letters := letterReader{payload: p.mostPayload, room: p.room}
 	for {
 		l, err := letters.next(in)
 		if err == nil && l.piece != nil {

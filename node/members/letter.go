@@ -46,7 +46,6 @@ const (
 
 // The lengths of the fixed parts.
 const (
-	frameHead = 4 + 4 // view, sender
 	wantLen   = 4 + 4 + 1
 	pieceHead = 4 + 8 + 8 + sumLen // exchange, bytes of the whole, place of the piece, hash of the whole
 	passedLen = 4
@@ -62,7 +61,7 @@ func (k kind) most(payload int) int {
 	case word:
 		return mostWord
 	case frame:
-		return frameHead + wire.HeaderLen + payload
+		return wire.LetterLen(payload) - headLen
 	case want:
 		return wantLen
 	case piece:
@@ -81,6 +80,7 @@ type letter struct {
 	coding        *coding // of the message in Frame; nil: it travels as it is
 	piece         *part   // of a state
 	finals        []final // of all that the sender knows
+	decoded       bool    // the message in Frame takes a place in a room until its member has it
 }
 
 // A part is a piece of the encoded state of a sponsor at the beginning of an exchange.
@@ -204,7 +204,31 @@ var (
 type letterReader struct {
 	payload int
 	decoder entropy.Decoder
+	room    *room
 }
+
+// A room bounds the decoded messages that wait for their member, of all streams: a short one may become long.
+type room struct {
+	places chan struct{}
+	over   <-chan struct{}
+}
+
+// decodedAtOnce is how many of them there are at most.
+const decodedAtOnce = 2
+
+func newRoom(over <-chan struct{}) *room { return &room{make(chan struct{}, decodedAtOnce), over} }
+
+// enter waits for a place. It fails when the member ends.
+func (r *room) enter() error {
+	select {
+	case r.places <- struct{}{}:
+		return nil
+	case <-r.over:
+		return io.EOF
+	}
+}
+
+func (r *room) leave() { <-r.places }
 
 // next reads the next letter. It allocates no more than a letter of its kind may have.
 func (lr *letterReader) next(in io.Reader) (letter, error) {
@@ -325,11 +349,16 @@ func (lr *letterReader) frame(r *reader) (l letter, err error) {
 		return l, fmt.Errorf("%w: a frame of kind %v", errLetter, h.Kind)
 	}
 	err = wire.Verify(h, payload)
-	if err == nil && h.Coder != entropy.Plain {
-		payload, err = lr.decode(h.Coder, payload)
+	if l.decoded = err == nil && h.Coder != entropy.Plain; l.decoded {
+		if err := lr.room.enter(); err != nil {
+			return letter{}, err
+		}
+		if payload, err = lr.decode(h.Coder, payload); err != nil {
+			lr.room.leave()
+		}
 	}
 	if err != nil {
-		return l, fmt.Errorf("%w: %w", errLetter, err)
+		return letter{}, fmt.Errorf("%w: %w", errLetter, err)
 	}
 	l.Frame = &gossip.Frame{From: from, Kind: k, Round: h.Round, Hop: h.Hop, Piece: h.Piece, Note: h.Note,
 		Payload: payload}

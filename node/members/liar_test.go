@@ -18,6 +18,7 @@ import (
 	"gossiptrainer/gossip/member"
 	"gossiptrainer/gossip/state"
 	views "gossiptrainer/gossip/view"
+	"gossiptrainer/internal/wire"
 	"gossiptrainer/internal/wire/entropy"
 	"gossiptrainer/internal/wire/still"
 	"gossiptrainer/node/handshake"
@@ -30,8 +31,8 @@ import (
 func (m *machine) pretends(t *testing.T, name views.ID, to *machine, l letter) *postOffice {
 	t.Helper()
 	o := &postOffice{process: &m.Peer, self: name, log: m.Log, detect: time.Second, mostPayload: 1 << 20,
-		inbox: make(chan arrival, 8), lost: make(chan id, 8), leaves: make(chan struct{}), over: make(chan struct{}),
-		lanes: map[id]*[lanes]*lane{}}
+		room: newRoom(nil), inbox: make(chan arrival, 8), lost: make(chan id, 8), leaves: make(chan struct{}),
+		over: make(chan struct{}), lanes: map[id]*[lanes]*lane{}}
 	o.book.enter(views.Member{ID: to.seat.ID(), Key: to.Host.ID().String(), Address: addressOf(to.Host.Addrs())})
 	o.open()
 	o.send(to.seat.ID(), l)
@@ -177,7 +178,7 @@ func examples() []letter {
 
 // read reads a letter.
 func read(text []byte, payload int) (letter, error) {
-	lr := letterReader{payload: payload}
+	lr := letterReader{payload: payload, room: newRoom(nil)}
 	return lr.next(bytes.NewReader(text))
 }
 
@@ -282,7 +283,7 @@ func FuzzLetter(f *testing.F) {
 		if err != nil {
 			t.Fatalf("a letter that was read cannot be written: %v", err)
 		}
-		const coder = headLen + frameHead + 5 // and the kind of the frame, in the lower bits
+		const coder = wire.LetterHead + 5 // and the kind of the frame, in the lower bits
 		switch {
 		case l.kind() == word: // JSON has many forms
 		case l.kind() == frame && text[coder]>>4 != 0:

@@ -2,6 +2,7 @@ package members
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestARunWithoutMajorityNeverMixesWithTheOld(t *testing.T) {
 	until(t, "training of the new run", func() bool { return all[0].maker.begun() > 20 })
 	heal(old[:3]...)
 	until(t, "a member of the old run that knows what to do", func() bool {
-		return there.watch.says("machine m0, machine m1 went on in another run of this name: Ctrl-C ends this process")
+		return there.watch.says("machine m0, machine m1 went on in another run of the name crew: Ctrl-C ends this process")
 	})
 	until(t, "refusals", func() bool { return all[0].Refused.Read()["refused lineage"] > 0 })
 
@@ -78,6 +79,68 @@ func TestARunWithoutMajorityNeverMixesWithTheOld(t *testing.T) {
 		log.Last().Lineage != first.Lineage || first.Lineage == 0 {
 		t.Errorf("views %q, of lineage %d with the parent %+v, want %+v", reasons(log), first.Lineage, first.Parent, parent)
 	}
+}
+
+// Two of a crew that was switched off hear nothing of each other, and each resumes the run. When they meet each refuses
+// the letters and the requests of the other, and both go on alone.
+func TestTwoThatResumeARunNeverMix(t *testing.T) {
+	t.Parallel()
+	j := job{dim: 100, rounds: 100_000, kind: topology.Ring, pause: 5 * time.Millisecond}
+	var both []*machine
+	for _, m := range founded(t, j, 3)[:2] {
+		until(t, "training", func() bool { return m.maker.begun() > 20 })
+		close(m.leave)
+		<-m.done
+		if m.err != nil || m.kept == nil {
+			t.Fatalf("error %v, a state was kept: %v", m.err, m.kept != nil)
+		}
+		next := m.again()
+		next.resumes(t, m.out.Log)
+		both = append(both, next)
+	}
+	for i, m := range both {
+		other := both[1-i]
+		until(t, "training alone", func() bool { return m.maker.begun() > m.kept.Exchange+20 })
+		stale := m.Peer
+		stale.Hello.Lineage = m.Hello.Epoch
+		stale.Host.Peerstore().AddAddrs(other.Host.ID(), other.Host.Addrs(), time.Hour)
+		g := guest{Peer: stale, process: 5}
+		_, err := g.ask(t.Context(), other.Host.ID())
+		no, _ := errors.AsType[*handshake.RefusedError](err)
+		if no == nil || no.Reason != handshake.OtherLineage || no.Advice != handshake.OtherRunOfName ||
+			!strings.HasPrefix(no.Detail, "another run of the name crew: its lineage is ") {
+			t.Errorf("a member of one run asks the other: error %v", err)
+		}
+		s := postOffice{process: &stale, self: m.seat.ID(), log: m.Log, detect: time.Second}
+		one := &lane{post: &s, to: other.seat.ID(), peer: other.Host.ID()}
+		if err := one.serve(t.Context()); !s.book.isApart(one.to) {
+			t.Errorf("letters of one run to the other: error %v", err)
+		}
+	}
+	for _, m := range both {
+		before := m.maker.begun()
+		until(t, "training alone", func() bool { return m.maker.begun() > before+20 })
+		m.seat.Stop()
+		<-m.done
+		if n := len(m.out.Log.Last().Members); m.err != nil || n != 1 || len(m.out.Models) != 1 {
+			t.Errorf("member %d: error %v, %d members, views %q", m.out.ID, m.err, n, reasons(m.out.Log))
+		}
+	}
+}
+
+// resumes lets another process of a machine resume its run.
+func (m *machine) resumes(t *testing.T, log *views.Log) {
+	t.Helper()
+	log, err := views.Resume(log, m.kept.Report, m.Hello.Epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := m.options()
+	o.Hello.Lineage = m.Hello.Epoch
+	if m.seat, err = Resume(o, log, m.kept.State, m.kept.Report.ID); err != nil {
+		t.Fatal(err)
+	}
+	m.run(t)
 }
 
 // heal lets machines hear each other again.

@@ -127,6 +127,7 @@ type machine struct {
 	leave     chan struct{}
 	kill      context.CancelFunc
 	mostState int64 // bytes
+	kept      *member.Kept
 	done      chan struct{}
 	out       Outcome
 	err       error
@@ -212,6 +213,7 @@ func (m *machine) options() Options {
 	layout := func(f gossip.Frame) quant.Layout { return quant.Floats(len(f.Payload) / 4) }
 	test := func(id views.ID) Score { return Score{Loss: float64(id), Accuracy: math.NaN()} }
 	o := Options{Peer: m.Peer, Watch: m.watch, Test: test,
+		Keep:        Keeping{Take: func(k member.Kept) { m.kept = &k }},
 		Coding:      work.Coding{Entropy: j.coder, Layout: layout},
 		MostPayload: 1 << 20, MostState: m.mostState, Member: member.Options{
 			Maker: m.maker, Plan: j.plan(), Fewest: 1,

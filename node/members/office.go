@@ -30,6 +30,7 @@ type postOffice struct {
 	mostPayload int           // bytes of a frame
 	mostState   int64         // bytes of a state
 	inbox       chan arrival
+	room        *room   // of the messages in the inbox that were coded
 	lost        chan id // members whose letters are lost
 	book        book
 	leaves      chan struct{} // closed when the member posts no more

@@ -50,6 +50,7 @@ func newSeat(o Options, m participant.Participant, known []views.Member) (*Seat,
 		mostPayload: o.MostPayload, mostState: o.MostState,
 		inbox: make(chan arrival, 64), lost: make(chan id, 64), leaves: make(chan struct{}), over: make(chan struct{}),
 		lanes: map[id]*[lanes]*lane{}}
+	s.office.room = newRoom(s.office.over)
 	s.office.coder.how, s.office.coder.encoder = o.Coding, encoder
 	s.office.coder.refused, s.office.coder.log = o.Refused, log
 	s.office.book.enter(known...)
