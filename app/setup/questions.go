@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gossiptrainer/app/advice"
+	"gossiptrainer/app/describe"
 	"gossiptrainer/app/setup/handover"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/data"
@@ -66,7 +67,7 @@ func Questions() []Question {
 		{Flag: "machines", Usage: "`number` of machines that take part, this one included",
 			text: "Machines that take part, this one included; 1 is this one alone", usual: usualMachines, take: takeMachines},
 		{Flag: "data", Usage: "`name` of a data set, or of a file or folder of yours (default: glyphs)",
-			text: "Data: " + strings.Join(dataNames(), ", ") + ", or a file or folder of yours", usual: always("glyphs"),
+			text: "Data: " + strings.Join(describe.SetNames(), ", ") + ", or a file or folder of yours", usual: always("glyphs"),
 			take: takeData},
 		{Flag: "link", Usage: "`rate` of the slowest link: a slow one gets fewer bits (default: 100mbit)",
 			text:  "Rate of the slowest link between the machines, like 1gbit, 100mbit, 5mbit",
@@ -135,18 +136,10 @@ func number(text string, least, most int) (int, error) {
 	return n, nil
 }
 
-func dataNames() []string {
-	var names []string
-	for _, s := range data.Sets() {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
 // takeData accepts a data set that is on this machine, or a path.
 func takeData(a *answers, text string) error {
 	a.Data, a.Own, a.label = text, false, ""
-	if slices.Contains(dataNames(), text) {
+	if slices.Contains(describe.SetNames(), text) {
 		dir, err := data.Root("")
 		if err != nil {
 			return err
@@ -162,7 +155,7 @@ func takeData(a *answers, text string) error {
 		return err
 	}
 	if _, err := os.Stat(path); err != nil || text == "" {
-		return advice.OneOf("data", text, append(dataNames(), "the name of a file or folder that exists"))
+		return advice.OneOf("data", text, append(describe.SetNames(), "the name of a file or folder that exists"))
 	}
 	a.Data, a.Own = path, true
 	return nil

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"gossiptrainer/internal/safetensors"
 )
 
 // An elementType is the type of the elements of an array.
@@ -149,7 +151,7 @@ func (e elementType) value(p []byte) float64 {
 	case 'f':
 		switch e.size {
 		case 2:
-			return halfFloat(uint16(u))
+			return safetensors.Half(uint16(u))
 		case 4:
 			return float64(math.Float32frombits(uint32(u)))
 		}
@@ -158,24 +160,6 @@ func (e elementType) value(p []byte) float64 {
 		return float64(e.whole(p))
 	}
 	return float64(u)
-}
-
-// halfFloat returns the value of an IEEE 754 number of 16 bits.
-func halfFloat(h uint16) float64 {
-	exponent, fraction := int(h>>10&31), float64(h&1023)
-	v := math.Ldexp(1024+fraction, exponent-25)
-	switch {
-	case exponent == 31 && fraction > 0:
-		v = math.NaN()
-	case exponent == 31:
-		v = math.Inf(1)
-	case exponent == 0:
-		v = math.Ldexp(fraction, -24)
-	}
-	if h>>15 == 1 {
-		v = -v
-	}
-	return v
 }
 
 // isText reports whether elements are texts.

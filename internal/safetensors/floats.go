@@ -26,7 +26,7 @@ func Decode(dst []float64, raw []byte, dtype string) {
 		case "BF16":
 			dst[i] = float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(raw[2*i:])) << 16))
 		case "F16":
-			dst[i] = fromHalf(binary.LittleEndian.Uint16(raw[2*i:]))
+			dst[i] = Half(binary.LittleEndian.Uint16(raw[2*i:]))
 		default:
 			panic("internal error: safetensors: no floats: " + dtype)
 		}
@@ -53,8 +53,8 @@ func Append(dst []byte, src []float64, dtype string) []byte {
 	return dst
 }
 
-// fromHalf returns the value of a number of IEEE 754 binary16.
-func fromHalf(h uint16) float64 {
+// Half returns the value of a number of IEEE 754 binary16.
+func Half(h uint16) float64 {
 	exponent, fraction := int(h>>10&0x1f), float64(h&0x3ff)
 	v := math.Ldexp(fraction, -24) // subnormal
 	switch {

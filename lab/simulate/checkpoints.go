@@ -11,6 +11,7 @@ import (
 	"gossiptrainer/app/advice"
 	"gossiptrainer/app/runfolder"
 	"gossiptrainer/app/session"
+	"gossiptrainer/app/worker"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/peer"
 	"gossiptrainer/gossip/state"
@@ -35,7 +36,7 @@ func cannotKeep(run *experiment.Run, beside int) string {
 	switch {
 	case beside > 0:
 		return "a simulation of several networks at once keeps no state"
-	case policy(cfg) == peer.Reweight && len(run.Config().Faults.Script) > 0:
+	case worker.LostPolicy(run) == peer.Reweight && len(run.Config().Faults.Script) > 0:
 		return "faults.on_lost_neighbor is reweight: a simulation whose workers go on without others keeps no state"
 	case cfg.Checkpoint.Every == 0 && cfg.Checkpoint.Seconds == 0:
 		return "checkpoint.every and checkpoint.seconds are 0, so no state is kept"

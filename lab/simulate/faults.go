@@ -5,8 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"gossiptrainer/configs"
-	"gossiptrainer/gossip/peer"
+	"gossiptrainer/app/worker"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/build"
 	"gossiptrainer/internal/experiment"
@@ -36,7 +35,7 @@ func (s *Run) faults(workers []*build.Worker, means *score.Averager,
 		return simulatedTasks(run, workers[rank:rank+1], means, scores)[0], nil
 	}
 	return &sim.Faults{
-		Lost: policy(cfg), Script: script, Every: cfg.Checkpoint.Every, Keep: cfg.Checkpoint.Keep,
+		Lost: worker.LostPolicy(run), Script: script, Every: cfg.Checkpoint.Every, Keep: cfg.Checkpoint.Keep,
 		Began:  func(f fault.Fault) { s.Log(int(f.First()), "fault: "+f.String()) },
 		Period: time.Duration(cfg.Checkpoint.Seconds * float64(time.Second)), Detect: time.Duration(cfg.Node.Detect),
 		Revive: func(rank topology.Rank, from *state.Snapshot) (work.Task, error) {
@@ -48,17 +47,6 @@ func (s *Run) faults(workers []*build.Worker, means *score.Averager,
 			return back(rank, w, err)
 		},
 	}
-}
-
-// policy returns the policy for workers that lose neighbours.
-func policy(cfg configs.Config) peer.Policy {
-	switch cfg.Faults.OnLostNeighbor {
-	case "stop":
-		return peer.Fail
-	case "reweight":
-		return peer.Reweight
-	}
-	return peer.Wait
 }
 
 // newsOnly passes on each score of n workers once, because a worker that has come back repeats rounds. Workers that go
