@@ -23,7 +23,7 @@ x = torch.randn(256, 6)
 y = (x.sum(1) > 0).long()
 model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.BatchNorm1d(8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
 opt = torch.optim.AdamW(model.parameters(), 1e-2)
-peer = gossiptrainer.join(model, opt)
+peer = gossip.join(model, opt)
 for a, b in peer.shard(DataLoader(TensorDataset(x, y), batch_size=16, shuffle=True)):
     if peer.rank == 1 and peer.round == int(sys.argv[1]) and not os.path.exists("killed"):
         open("killed", "w").close()

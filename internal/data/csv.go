@@ -308,7 +308,7 @@ func (t *csvRows) reader(cur *cursor) (*csvLines, error) {
 	return &csvLines{path: t.path, from: from, records: r}, nil
 }
 
-// isControl reports whether text has no such character. Old programs end text with 0x1a.
+// isControl reports whether r is a control character that no text has. Old programs end texts with 0x1a.
 func isControl(r rune) bool { return r < '\t' || r > '\r' && r < 0x1a || r > 0x1a && r < ' ' }
 
 // delimiter returns the tab, semicolon or comma outside quotes in the first line without #, in this order, and a blank

@@ -214,7 +214,7 @@ func (s *userSet) scan() error {
 	return nil
 }
 
-// idRows are so many that labels of all rows differ in ids alone.
+// idRows is the number of rows from which labels that nearly all differ are ids.
 const idRows = 10
 
 // A LabelError says that labels name no classes: another column may have the classes.
