@@ -289,7 +289,7 @@ func (m *Member) View(r view.Record) {
 		why = "the founders"
 	}
 	if p := r.Parent; p != nil {
-		why += fmt.Sprintf(", who go on without a majority after view %d of lineage %d", p.View, p.Lineage)
+		why += fmt.Sprintf(", who go on from view %d of lineage %d", p.View, p.Lineage)
 	}
 	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, human.Count(len(r.Members), "member"), why)
 	fmt.Fprintln(m.Out, text)

@@ -290,7 +290,7 @@ func TestAMachineGoesOnWithoutAMajority(t *testing.T) {
 		t.Fatalf("%v: %s", err, said.String())
 	}
 	isReplayed(t, c, stays, out.Bytes())
-	if !strings.Contains(said.String(), "go on without a majority after view 0 of lineage ") {
+	if !strings.Contains(said.String(), "who go on from view 0 of lineage ") {
 		t.Errorf("it says %s", said.String())
 	}
 }
