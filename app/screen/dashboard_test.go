@@ -310,6 +310,14 @@ func TestLine(t *testing.T) {
 	if got, want := d.Line(after(4)), "round=4/100 loss=0.25 gap=0.02 out_mbit=8.0 peers=2/2 eta=1m22s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	for rank := range 2 {
+		silent := step(rank, 5, 5)
+		silent.Step.Loss = 0
+		d.Add(silent, after(5))
+	}
+	if got := d.Line(after(5)); strings.Contains(got, "loss") || !strings.Contains(got, "round=5/100 gap=") {
+		t.Errorf("steps without a loss: got %q", got)
+	}
 }
 
 func TestTableFitsTheTerminal(t *testing.T) {

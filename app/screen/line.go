@@ -15,7 +15,10 @@ func (d *Dashboard) Line(now time.Time) string {
 	m := d.Means()
 	s := "round=" + human.Fraction(d.Round(), d.run.Rounds)
 	if m.Peers > 0 {
-		s += fmt.Sprintf(" loss=%.4g gap=%.2g", m.Loss, m.Gap)
+		if m.Loss != 0 { // a script that logs none has 0
+			s += fmt.Sprintf(" loss=%.4g", m.Loss)
+		}
+		s += fmt.Sprintf(" gap=%.2g", m.Gap)
 		if !math.IsNaN(m.Out) {
 			s += fmt.Sprintf(" out_mbit=%.1f", m.Out/1e6)
 		}

@@ -37,7 +37,7 @@ type column struct {
 
 var columns = []column{
 	{"ROUND", 6, 12, func(p *peer) string { return strconv.Itoa(p.Last.Round) }},
-	{"LOSS", 7, 11, func(p *peer) string { return decimal(p.Last.Loss) }},
+	{"LOSS", 7, 11, func(p *peer) string { return loss(p.Last.Loss) }},
 	{"GAP", 7, 10, func(p *peer) string { return strconv.FormatFloat(p.Last.Gap, 'e', 1, 64) }},
 	{"THETA", 7, 3, func(p *peer) string { return theta(p.Last.Theta) }},
 	{"BITS", 4, 2, func(p *peer) string { return strconv.Itoa(p.Last.Bits) }},
@@ -198,6 +198,14 @@ func decimal(v float64) string {
 		return strconv.FormatFloat(v, 'f', 4, 64)
 	}
 	return strconv.FormatFloat(v, 'e', 1, 64)
+}
+
+// loss writes the loss of a worker, a dash if its script logs none.
+func loss(v float64) string {
+	if v == 0 {
+		return "-"
+	}
+	return decimal(v)
 }
 
 // theta writes the bound of a round, a dash if there is none.
