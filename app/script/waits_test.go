@@ -142,9 +142,9 @@ for word in sys.argv[1].split("|")[peer.rank].split():
     try:
         calls[word.replace("die-", "")]()
     except gossiptrainer.Error as problem:
-        print(f"{peer.rank}: {word} fails: {problem}")
+        print(f"{peer.rank}: {word} fails: {problem}\n", end="")
     else:
-        print(f"{peer.rank}: {word} ends")
+        print(f"{peer.rank}: {word} ends\n", end="")
 `
 
 func TestEachCallOfSomePythonScriptsEnds(t *testing.T) {

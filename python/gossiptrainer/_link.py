@@ -47,8 +47,8 @@ class Message(NamedTuple):
 
 
 def say(text: str) -> None:
-    """Print a line for the user."""
-    print("gossip: " + text, file=sys.stderr, flush=True)
+    """Print a line for the user. The text and its end are one write, as other processes may print too."""
+    print(f"gossip: {text}\n", end="", file=sys.stderr, flush=True)
 
 
 def script_line(trace: Optional[types.TracebackType] = None) -> str:
