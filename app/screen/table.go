@@ -37,9 +37,9 @@ type column struct {
 
 var columns = []column{
 	{"ROUND", 6, 12, func(p *peer) string { return strconv.Itoa(p.Last.Round) }},
-	{"LOSS", 7, 11, func(p *peer) string { return loss(p.Last.Loss) }},
-	{"GAP", 7, 10, func(p *peer) string { return strconv.FormatFloat(p.Last.Gap, 'e', 1, 64) }},
-	{"THETA", 7, 3, func(p *peer) string { return theta(p.Last.Theta) }},
+	{"LOSS", 7, 11, func(p *peer) string { return orDash(p.Last.Loss, decimal) }},
+	{"GAP", 7, 10, func(p *peer) string { return scarce(p.Last.Gap) }},
+	{"THETA", 7, 3, func(p *peer) string { return orDash(p.Last.Theta, scarce) }},
 	{"BITS", 4, 2, func(p *peer) string { return strconv.Itoa(p.Last.Bits) }},
 	{"COMPUTE ms", 10, 7, func(p *peer) string { return millis(p.compute.mean) }},
 	{"WAIT ms", 7, 8, func(p *peer) string { return millis(p.wait.mean) }},
@@ -197,23 +197,18 @@ func decimal(v float64) string {
 	if math.Abs(v) < 100 {
 		return strconv.FormatFloat(v, 'f', 4, 64)
 	}
-	return strconv.FormatFloat(v, 'e', 1, 64)
+	return scarce(v)
 }
 
-// loss writes the loss of a worker, a dash if its script logs none.
-func loss(v float64) string {
+// scarce writes a number with few digits.
+func scarce(v float64) string { return strconv.FormatFloat(v, 'e', 1, 64) }
+
+// orDash writes a number, or a dash where 0 says that there is none: a loss that no script logs, a round without theta.
+func orDash(v float64, write func(float64) string) string {
 	if v == 0 {
 		return "-"
 	}
-	return decimal(v)
-}
-
-// theta writes the bound of a round, a dash if there is none.
-func theta(v float64) string {
-	if v == 0 {
-		return "-"
-	}
-	return strconv.FormatFloat(v, 'e', 1, 64)
+	return write(v)
 }
 
 func millis(d time.Duration) string {

@@ -76,7 +76,8 @@ func TestAScriptThatIsKilledTooOftenEndsTheRun(t *testing.T) {
 	c := startScripts(t, forking, "lab", "--restart", "never")
 	syscall.Kill(c.scripts()[0], syscall.SIGKILL)
 	said, code := c.end()
-	want := regexp.MustCompile(`peer: lab: peer \d .last record: round \d+.: the script .toy fork. was ended by a signal .killed. after round `)
+	want := regexp.MustCompile(`peer: lab: peer \d \(last record: round \d+\): the script \(toy fork\) ` +
+		`was ended by a signal \(killed\) after round `)
 	if code != exitScript || !want.MatchString(said) {
 		t.Errorf("exit code %d; said %q", code, said)
 	}

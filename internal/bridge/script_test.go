@@ -147,7 +147,8 @@ func TestAScriptTrains(t *testing.T) {
 // Each script ends in its own way. The error of the call that waits says how, and so does Wait.
 func TestDeathIsExplained(t *testing.T) {
 	for role, want := range map[string]string{
-		"silent":         `ended with exit code 0 and never called gossiptrainer.join: call gossiptrainer.join(model, optimizer) before`,
+		"silent": "ended with exit code 0 and never called gossiptrainer.join: " +
+			"call gossiptrainer.join(model, optimizer) before",
 		"exits 3":        "ended with exit code 3 and never called gossiptrainer.join: its output says why",
 		"raises at once": "raised: ValueError: no parameters (exit code 1) when it joined",
 		"raises":         "raised: RuntimeError: shapes differ (exit code 1) after round 1 of 4: look at layer 3",

@@ -73,7 +73,6 @@ func (m *Matrix) runCells(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// groups run side by side
 	m.pace.rest, m.pace.jobs = pick(m.cells, slices.Concat(groups...)), m.Jobs
 	m.shown = m.Progress()
 	return sideBySide(ctx, m.Jobs, len(groups), func(i int) func(context.Context) error {
