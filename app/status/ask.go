@@ -96,7 +96,7 @@ func (e *absentError) Hint() string {
 func AskAll(dirs ...string) Answers {
 	var paths []string
 	for _, dir := range dirs {
-		found, _ := filepath.Glob(filepath.Join(dir, "*.sock")) // the pattern is good
+		found, _ := filepath.Glob(filepath.Join(dir, "*"+ending)) // the pattern is good
 		paths = append(paths, found...)
 	}
 	all := Answers{Peers: []Answer{}, Silent: []int{}}
@@ -117,7 +117,7 @@ func AskAll(dirs ...string) Answers {
 				_ = os.Remove(path)
 			case errors.Is(err, os.ErrNotExist):
 			default:
-				pid, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".sock"))
+				pid, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ending))
 				all.Silent = append(all.Silent, pid)
 			}
 		})

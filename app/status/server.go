@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type Answer struct {
 // A Server reports the state of a peer to "peer status", at a socket that only its user can open, and to Prometheus.
 type Server struct {
 	socket net.Listener // nil: there is none
+	path   string       // of the socket
 	stop   func()       // of the metrics
 	wg     sync.WaitGroup
 }
@@ -64,13 +66,11 @@ func (s *Server) listen(who Answer, n Subject) {
 		return
 	}
 	path := socketIn(dir, who.Pid)
-	_ = os.Remove(path) // of a process that had this number
-	l, err := net.Listen("unix", path)
+	l, err := listenAt(path)
 	if err != nil {
 		return
 	}
-	_ = os.Chmod(path, 0o600) // as the folder is already
-	s.socket = l
+	s.socket, s.path = l, path
 	s.wg.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -80,6 +80,24 @@ func (s *Server) listen(who Answer, n Subject) {
 			s.wg.Go(func() { answer(c, who, n) })
 		}
 	})
+}
+
+// listenAt listens at a socket, which takes the place of one of a process that had the same number. The socket gets its
+// name when it listens already: a client would take it for one of a process that is gone, and remove it.
+func listenAt(path string) (net.Listener, error) {
+	unnamed := strings.TrimSuffix(path, ending) + ".new"
+	_ = os.Remove(unnamed)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: unnamed, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)    // it has another name then
+	_ = os.Chmod(unnamed, 0o600) // as the folder is already
+	if err := os.Rename(unnamed, path); err != nil {
+		_, _ = l.Close(), os.Remove(unnamed)
+		return nil, err
+	}
+	return l, nil
 }
 
 // wordTime is how long a process waits for the word. Other versions of the program say none, and ask for the status.
@@ -113,13 +131,16 @@ type withMembers struct {
 	Membership *Membership `json:"membership,omitempty"`
 }
 
+// ending ends the names of sockets.
+const ending = ".sock"
+
 // socketIn returns the socket of a process in a folder.
-func socketIn(dir string, pid int) string { return filepath.Join(dir, strconv.Itoa(pid)+".sock") }
+func socketIn(dir string, pid int) string { return filepath.Join(dir, strconv.Itoa(pid)+ending) }
 
 // Close ends the answers and removes the socket.
 func (s *Server) Close() {
 	if s.socket != nil {
-		_ = s.socket.Close() // removes it
+		_, _ = os.Remove(s.path), s.socket.Close()
 	}
 	s.stop()
 	s.wg.Wait()

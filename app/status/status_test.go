@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"gossiptrainer/configs"
@@ -62,7 +63,7 @@ func serving(t *testing.T) (dir string, d *Server, said string) {
 
 func TestAPeerSaysHowItIsDoing(t *testing.T) {
 	dir, d, _ := serving(t)
-	info, err := os.Stat(d.socket.Addr().String())
+	info, err := os.Stat(d.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,6 +120,41 @@ func TestStaleSocketsAreRemovedAndHungProcessesNamed(t *testing.T) {
 	}
 	if _, err := os.Stat(stale); !os.IsNotExist(err) {
 		t.Errorf("the stale socket: %v", err)
+	}
+}
+
+// A question while a peer starts must not take its socket for one of a process that is gone.
+func TestAPeerIsFoundThoughItIsAskedWhileItStarts(t *testing.T) {
+	dir := t.TempDir()
+	over := make(chan struct{})
+	var asking sync.WaitGroup
+	for range 4 {
+		asking.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					AskAll(dir)
+				}
+			}
+		})
+	}
+	lost := 0
+	for pid := range 500 {
+		l, err := listenAt(socketIn(dir, pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(socketIn(dir, pid)); err != nil {
+			lost++
+		}
+		_, _ = os.Remove(socketIn(dir, pid)), l.Close()
+	}
+	close(over)
+	asking.Wait()
+	if lost > 0 {
+		t.Errorf("%d of 500 sockets are lost", lost)
 	}
 }
 
