@@ -76,9 +76,10 @@ func TestAScriptIsPlayedOnProcesses(t *testing.T) {
 	if want := []string{"kill 2", "kill 0"}; !slices.Equal(s.missed, want) {
 		t.Errorf("told that %q did not happen, want %q", s.missed, want)
 	}
+	// Peer 1 is slow in its second life, too. The split may be there before it.
 	for rank, want := range [][]string{
 		{"life 0", "cut [] slow 0 bits 0", "cut [] slow 0 bits 100000", "cut [1 2] slow 0 bits 100000"},
-		{"killed by the script", "life 1", "cut [] slow 4 bits 0", "cut [0 2] slow 4 bits 0"},
+		{"killed by the script", "life 1", "cut [0 2] slow 4 bits 0"},
 		{"life 0", "killed by the script", "life 1", "cut [0 1] slow 0 bits 0"},
 	} {
 		said := s.details(rank)
