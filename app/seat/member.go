@@ -50,6 +50,8 @@ type Member struct {
 
 	maker    *membership.Maker
 	id       view.ID
+	said     int // views that the user was told
+	resumes  int // the view in which it resumes the run, 0: it does not
 	began    time.Time
 	seat     *members.Seat
 	last     record.Step
@@ -170,7 +172,7 @@ func (m *Member) once(
 		return nil, err
 	}
 	m.id, m.began, m.seat = seat.ID(), time.Now(), seat
-	m.ended = m.began
+	m.ended, m.said = m.began, 0
 	if m.scripted != nil {
 		m.Script.Tell(int(m.id), m.Hear)
 	}
@@ -241,6 +243,7 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 			return members.Score{Loss: s.Loss, Accuracy: s.Accuracy}
 		}
 	}
+	m.resumes = 0
 	switch {
 	case at.Place != nil:
 		return members.Join(o, at.Place)
@@ -250,6 +253,7 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--resume: %w", err)
 		}
+		m.resumes = log.Last().View
 		return members.Resume(o, log, from.State, from.Report.ID)
 	}
 	return members.Found(o, at.Founders, at.Self)
@@ -273,7 +277,7 @@ func (m *Member) enter(r view.Record) error {
 	return errors.Join(err, log.Close())
 }
 
-// View writes a record to the log, and says it.
+// View writes a record to the log. The user is told the views from the first one in which this machine takes part.
 func (m *Member) View(r view.Record) {
 	if err := m.enter(r); err != nil {
 		fmt.Fprintf(m.Out, "view %d is not written: %v: it follows at the end\n", r.View, err)
@@ -292,7 +296,13 @@ func (m *Member) View(r view.Record) {
 		why += fmt.Sprintf(", who go on from view %d of lineage %d", p.View, p.Lineage)
 	}
 	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, human.Count(len(r.Members), "member"), why)
-	fmt.Fprintln(m.Out, text)
+	if _, takesPart := r.Rank(m.id); m.said > 0 || takesPart && r.View >= m.resumes {
+		if m.said++; m.said == 1 && r.View > 0 {
+			fmt.Fprintf(m.Out, "%s came before this machine took part: %s has them\n", human.Count(r.View, "view"),
+				filepath.Base(m.logPath()))
+		}
+		fmt.Fprintln(m.Out, text)
+	}
 	noted := membership.Noted(r)
 	m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: record.Training, Detail: text,
 		Here: len(r.Members), View: &noted}})
