@@ -29,7 +29,7 @@ func (c *lanRun) keptStates(machine string) {
 	c.t.Fatalf("%s keeps no states: %s", machine, c.said[machine])
 }
 
-// tellsOwnViews checks that a machine counts the views before those in which it takes part, and tells each of the others.
+// tellsOwnViews checks that a machine counts the views before its own first one, and tells each of the others.
 func tellsOwnViews(t *testing.T, machine, said string, log []record.Membership) {
 	t.Helper()
 	before := regexp.MustCompile(`(?m)^(\d+) views? came before this machine took part: views.jsonl has them$`).

@@ -41,7 +41,7 @@ type Options struct {
 	MostState   int64       // bytes of the state that a newcomer takes
 	Watch       Watch       // sees the run; calls come one at a time
 	Keep        Keeping     // without Take nothing is kept
-	// Parent is the run from which this one goes on without a majority, for the record of its founders; nil: none.
+	// Parent is the run from which this one goes on; nil: none. Resume and Join know it themselves.
 	Parent *views.Parent
 	// Test scores the model after the last round, in a goroutine of its own; nil: it has no score, NaN.
 	Test func(views.ID) Score
@@ -465,7 +465,7 @@ func (s *Seat) outcome() Outcome {
 func (s *Seat) admit(a asking) (r reply) {
 	c := s.m.Council()
 	if given, ok := c.Admitted(a.newcomer.Process); ok {
-		r.ID, r.Members, r.Lineage = &given, s.office.book.list(), s.o.Hello.Lineage
+		r.ID, r.Members, r.Lineage, r.Parent = &given, s.office.book.list(), s.o.Hello.Lineage, s.o.Parent
 		return r
 	}
 	log := c.Log()

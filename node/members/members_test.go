@@ -126,7 +126,8 @@ type machine struct {
 	seat      *Seat
 	leave     chan struct{}
 	kill      context.CancelFunc
-	mostState int64 // bytes
+	mostState int64         // bytes
+	parent    *views.Parent // of the run that it resumes
 	kept      *member.Kept
 	done      chan struct{}
 	out       Outcome
