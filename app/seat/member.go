@@ -227,11 +227,12 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 	}
 	o := members.Options{Peer: processOf(n, at), Watch: m, Parent: parent, Member: member.Options{
 		Maker: m.maker, Plan: m.maker.Plan(), Fewest: cfg.Membership.Min,
+		Payload: experiment.Largest(m.Run) + floats*m.Run.Parameters() + 1<<16,
 		Council: members.Times(council.Options{Seed: cfg.Seed, Base: m.maker.Base(), Margin: 1, Most: cfg.Membership.Max,
 			Certain: m.maker.Certain()},
 			time.Duration(cfg.Membership.Grace)),
 	}, Coding: m.maker.Coding(func() view.ID { return m.id }), Keep: m.keeper.keeping(),
-		MostPayload: experiment.Largest(m.Run) + floats*m.Run.Parameters() + 1<<16, MostState: 64*floats*dim + 1<<20}
+		MostState: 64*floats*dim + 1<<20}
 	if m.Run.Method().Asynchronous() {
 		o.Pairs = m.maker.Pairs()
 	}

@@ -51,7 +51,7 @@ func newSeat(o Options, m participant.Participant, known []views.Member) (*Seat,
 	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1),
 		tests: make(chan tested), stops: make(chan struct{}, 1)}
 	s.office = &postOffice{process: &s.o.Peer, self: self, log: log, detect: max(o.Member.Council.Grace/2, 2*pulse),
-		mostPayload: o.MostPayload, mostState: o.MostState,
+		mostPayload: o.Member.Payload, mostState: o.MostState,
 		inbox: make(chan arrival, 64), lost: make(chan id, 64), leaves: make(chan struct{}), over: make(chan struct{}),
 		lanes: map[id]*[lanes]*lane{}}
 	s.office.room = newRoom(s.office.over)
