@@ -52,7 +52,7 @@ func studies() []study {
 		program("defaults", 10, "-o"),
 		program("entropy", 2, "-o", fashion, idle),
 		{"faults-sim", "go run ./studies/faults -times 100 -many 1000 -seed 1 -o docs/results/faults-sim.md",
-			below("docs/results/", "faults-sim.md"), nil, 1}, program("members", 1, "-o"),
+			below("docs/results/", "faults-sim.md"), nil, 1}, program("members", 11, "-o"),
 		{"members-lan", "go run ./test/members -length 28m -seed 5 -o docs/results/members-lan.md",
 			below("docs/results/", "members-lan.md"), []string{root}, 30},
 		{"script-members", "studies/script/members.py", below("docs/results/", "script-members.md", "script-members.svg"),

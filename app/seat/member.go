@@ -50,10 +50,10 @@ type Member struct {
 
 	maker    *membership.Maker
 	id       view.ID
-	began    time.Time
+	tale     tale
+	clock    struct{ began, ended time.Time } // ended: the last round
 	seat     *members.Seat
 	last     record.Step
-	ended    time.Time // of the last round
 	scripted *script.Member
 	scored   struct{ loss, accuracy float64 } // by the script, of the final model
 	told     account
@@ -169,8 +169,8 @@ func (m *Member) once(
 	if err != nil {
 		return nil, err
 	}
-	m.id, m.began, m.seat = seat.ID(), time.Now(), seat
-	m.ended = m.began
+	m.id, m.clock.began, m.seat = seat.ID(), time.Now(), seat
+	m.clock.ended, m.tale.told = m.clock.began, 0
 	if m.scripted != nil {
 		m.Script.Tell(int(m.id), m.Hear)
 	}
@@ -227,11 +227,12 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 	}
 	o := members.Options{Peer: processOf(n, at), Watch: m, Parent: parent, Member: member.Options{
 		Maker: m.maker, Plan: m.maker.Plan(), Fewest: cfg.Membership.Min,
+		Payload: experiment.Largest(m.Run) + floats*m.Run.Parameters() + 1<<16,
 		Council: members.Times(council.Options{Seed: cfg.Seed, Base: m.maker.Base(), Margin: 1, Most: cfg.Membership.Max,
 			Certain: m.maker.Certain()},
 			time.Duration(cfg.Membership.Grace)),
 	}, Coding: m.maker.Coding(func() view.ID { return m.id }), Keep: m.keeper.keeping(),
-		MostPayload: experiment.Largest(m.Run) + floats*m.Run.Parameters() + 1<<16, MostState: 64*floats*dim + 1<<20}
+		MostState: 64*floats*dim + 1<<20}
 	if m.Run.Method().Asynchronous() {
 		o.Pairs = m.maker.Pairs()
 	}
@@ -241,6 +242,7 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 			return members.Score{Loss: s.Loss, Accuracy: s.Accuracy}
 		}
 	}
+	m.tale.resumes = 0
 	switch {
 	case at.Place != nil:
 		return members.Join(o, at.Place)
@@ -250,6 +252,7 @@ func (m *Member) sit(n *node.Node, at *members.Meeting) (*members.Seat, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--resume: %w", err)
 		}
+		m.tale.resumes = log.Last().View
 		return members.Resume(o, log, from.State, from.Report.ID)
 	}
 	return members.Found(o, at.Founders, at.Self)
@@ -273,7 +276,22 @@ func (m *Member) enter(r view.Record) error {
 	return errors.Join(err, log.Close())
 }
 
-// View writes a record to the log, and says it.
+// A tale is what the user is told of the views.
+type tale struct {
+	resumes int // the view in which the machine resumes the run, 0: it does not
+	told    int // views
+}
+
+// tells counts a view that the user is told. The first one is that in which the machine takes part.
+func (t *tale) tells(v int, takesPart bool) bool {
+	if t.told > 0 || takesPart && v >= t.resumes {
+		t.told++
+		return true
+	}
+	return false
+}
+
+// View writes a record to the log. The user is told the views from the first one in which this machine takes part.
 func (m *Member) View(r view.Record) {
 	if err := m.enter(r); err != nil {
 		fmt.Fprintf(m.Out, "view %d is not written: %v: it follows at the end\n", r.View, err)
@@ -292,7 +310,13 @@ func (m *Member) View(r view.Record) {
 		why += fmt.Sprintf(", who go on from view %d of lineage %d", p.View, p.Lineage)
 	}
 	text := fmt.Sprintf("view %d from exchange %d: %s: %s", r.View, r.First, human.Count(len(r.Members), "member"), why)
-	fmt.Fprintln(m.Out, text)
+	if _, takesPart := r.Rank(m.id); m.tale.tells(r.View, takesPart) {
+		if m.tale.told == 1 && r.View > 0 {
+			fmt.Fprintf(m.Out, "%s came before this machine took part: %s has them\n", human.Count(r.View, "view"),
+				filepath.Base(m.logPath()))
+		}
+		fmt.Fprintln(m.Out, text)
+	}
 	noted := membership.Noted(r)
 	m.Hear(record.Event{Status: &record.Status{Rank: int(m.id), State: record.Training, Detail: text,
 		Here: len(r.Members), View: &noted}})
@@ -305,9 +329,9 @@ func (m *Member) Round(k int, _ float32, took time.Duration) {
 	}
 	sent, messages := m.seat.Sent()
 	now := time.Now()
-	m.last = m.maker.Latest(m.id).Step(record.Step{Round: k + 1, Time: now.Sub(m.began), Compute: took,
-		Wait: max(0, now.Sub(m.ended)-took), Sent: sent, Messages: messages})
-	m.ended = now
+	m.last = m.maker.Latest(m.id).Step(record.Step{Round: k + 1, Time: now.Sub(m.clock.began), Compute: took,
+		Wait: max(0, now.Sub(m.clock.ended)-took), Sent: sent, Messages: messages})
+	m.clock.ended = now
 	m.last.Rank = int(m.id)
 	m.told.step(m.last)
 	if every := m.Run.Config().Output.Every; every > 0 && (k+1)%every == 0 {
@@ -351,7 +375,7 @@ func (m *Member) keep(out *members.Outcome) error {
 
 func (m *Member) result(out *members.Outcome) (*Result, error) {
 	final, err := m.maker.Latest(out.ID).Final(record.Final{Rounds: out.Rounds, Sent: out.Sent, Messages: out.Messages,
-		Time: time.Since(m.began)})
+		Time: time.Since(m.clock.began)})
 	if err != nil {
 		return nil, err
 	}

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+
+	"gossiptrainer/internal/record"
 )
 
 // keptRun is a run whose members keep their states.
@@ -25,6 +29,20 @@ func (c *lanRun) keptStates(machine string) {
 	c.t.Fatalf("%s keeps no states: %s", machine, c.said[machine])
 }
 
+// tellsOwnViews checks that a machine counts the views before its own first one, and tells each of the others.
+func tellsOwnViews(t *testing.T, machine, said string, log []record.Membership) {
+	t.Helper()
+	before := regexp.MustCompile(`(?m)^(\d+) views? came before this machine took part: views.jsonl has them$`).
+		FindStringSubmatch(said)
+	told := regexp.MustCompile(`(?m)^view (\d+) from exchange `).FindAllStringSubmatch(said, -1)
+	if len(before) == 0 || len(told) == 0 || before[1] == "0" || told[0][1] != before[1] {
+		t.Fatalf("%s counts %v and tells the views %v: %s", machine, before, told, said)
+	}
+	if n, _ := strconv.Atoi(before[1]); n+len(told) != len(log) {
+		t.Errorf("%s counts %d views and tells %d of %d", machine, n, len(told), len(log))
+	}
+}
+
 // resumedRun ends a resumed run, and checks that the log of all machines replays to its digest.
 func (c *lanRun) resumedRun(machines ...string) {
 	c.t.Helper()
@@ -34,6 +52,7 @@ func (c *lanRun) resumedRun(machines ...string) {
 	}
 	for _, machine := range machines {
 		s, folder := c.summary(machine), c.folder(machine)
+		tellsOwnViews(c.t, machine, c.said[machine].String(), s.Losses.Log)
 		log, err := os.ReadFile(filepath.Join(folder, "views.jsonl"))
 		resumed := bytes.Contains(log, []byte(`"parent":{"lineage":"`)) &&
 			bytes.Contains(log, []byte(" resumes the run"))

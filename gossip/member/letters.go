@@ -3,6 +3,7 @@ package member
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -145,10 +146,18 @@ func (m *Member) note() {
 	}
 }
 
-// span returns how many exchanges before its own a member keeps: others may be that far behind.
+// span returns how many exchanges before its own a member keeps: others may be that far behind. A newcomer has begun no
+// view: none ends without it after the first one that has it.
 func span(m *Member) int {
-	span := m.o.Council.Margin + 4
-	for v := max(0, m.place.view-1); v < m.log.Len(); v++ {
+	span, first := m.o.Council.Margin+4, m.place.view-1
+	if m.place.view < 0 {
+		for first = m.log.Len() - 1; first > 0; first-- {
+			if _, member := m.log.At(first - 1).Rank(m.o.Council.ID); !member {
+				break
+			}
+		}
+	}
+	for v := max(0, first); v < m.log.Len(); v++ {
 		span += m.log.Graph(v).Reach() + 1
 	}
 	return span
@@ -302,7 +311,7 @@ func (m *Member) Receive(from ID, l Letter) error {
 			m.passed[from] = true
 		}
 	case l.Frame != nil && !m.refuses(from):
-		m.keep(l)
+		m.keep(from, l)
 	}
 	return nil
 }
@@ -321,11 +330,9 @@ func gone(log *view.Log, id ID) bool {
 }
 
 // keep enters a frame that counts. No member can be further than the span: such messages would only take memory.
-func (m *Member) keep(l Letter) {
+func (m *Member) keep(from ID, l Letter) {
 	if l.View >= m.log.Len() {
-		if len(m.store.unread) < most {
-			m.store.unread = append(m.store.unread, l)
-		}
+		await(m, from, l, span(m))
 		return
 	}
 	x := l.Frame.Round / m.o.Plan.Every
@@ -333,11 +340,80 @@ func (m *Member) keep(l Letter) {
 	if l.Frame.Round < 0 || x > at+span(m) || label(m, x) != l.View || !m.counts(l.Frame.From, x) {
 		return
 	}
-	if l.Frame.Kind != gossip.Data {
+	n := len(m.log.At(m.log.Force(x)).Members)
+	if together(m) {
+		n = len(partners(m.log, x))
+	}
+	switch {
+	case !sent(m, from, l.Frame, n):
+	case l.Frame.Kind != gossip.Data:
 		mend(m, l)
+	default:
+		m.store.take(x, l, most(m, n))
+	}
+}
+
+// A member that lies may send any frame. Others keep those that an honest member may send, and no more bytes than its
+// messages may have. A letter that they drop by mistake comes again: a member asks for what it lacks.
+
+// lanesOf bounds the lanes that share a message: gradient tracking has two.
+const lanesOf = 2
+
+// sent reports whether an honest member may send a frame. A message of another member comes only for a dead one, for
+// which this member has asked. n members take part in the exchange, or fewer.
+func sent(m *Member, from ID, f *gossip.Frame, n int) bool {
+	if f.Round < 0 || f.Round%m.o.Plan.Every != m.o.Plan.Every-1 {
+		return false
+	}
+	if f.Kind != gossip.Data {
+		return f.From == from
+	}
+	_, dead := m.log.Dead(f.From)
+	return (f.From == from || dead) && f.Piece >= 0 && (m.store.parts == 0 || f.Piece < m.store.parts) &&
+		f.Hop >= 0 && f.Hop < hops(m, n)
+}
+
+// hops bounds the messages that a member sends to a neighbour in an exchange of n members: those of a ring of an
+// all-reduce, or of a server.
+func hops(m *Member, n int) int {
+	if !together(m) {
+		return 1
+	}
+	return max(2, 2*(n-1))
+}
+
+// most returns how many bytes the frames of a member have in an exchange of n members.
+func most(m *Member, n int) int {
+	if m.o.Payload == 0 {
+		return int(^uint(0) >> 1)
+	}
+	return lanesOf * m.o.Payload * hops(m, n)
+}
+
+// await keeps a letter of a view that is not known yet. A member that is alive decides with the others, so they are one
+// view ahead, and no more exchanges than the span. Each sends its own messages: repairs are those of known views.
+func await(m *Member, from ID, l Letter, span int) {
+	f, n := l.Frame, m.o.Council.Most
+	if f.Kind != gossip.Data || f.From != from || !sent(m, from, f, n) {
 		return
 	}
-	m.store.take(x, l)
+	s := &m.store
+	e := s.unread[from]
+	switch {
+	case e == nil && len(s.unread) >= n, e != nil && l.View < e.view:
+		return
+	case e == nil || l.View > e.view:
+		e = &early{view: l.View, sizes: map[int]int{}}
+		s.unread[from] = e
+	}
+	x := f.Round / m.o.Plan.Every
+	size, known := e.sizes[x]
+	if slices.ContainsFunc(e.letters, func(has Letter) bool { return same(*has.Frame, *f) }) ||
+		!known && len(e.sizes) >= span || len(f.Payload) > most(m, n)-size {
+		return
+	}
+	e.sizes[x] = size + len(f.Payload)
+	e.letters = append(e.letters, l)
 }
 
 // counts reports whether a message of a member may be used: it is in the view, and neither fenced nor dead before.
@@ -354,9 +430,11 @@ func (m *Member) counts(sender ID, x int) bool {
 // reread takes the letters that were unread.
 func reread(m *Member) {
 	unread := m.store.unread
-	m.store.unread = nil
-	for _, l := range unread {
-		m.keep(l)
+	m.store.unread = map[ID]*early{}
+	for _, from := range slices.Sorted(maps.Keys(unread)) {
+		for _, l := range unread[from].letters {
+			m.keep(from, l)
+		}
 	}
 }
 

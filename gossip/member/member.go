@@ -36,6 +36,7 @@ type Options struct {
 	Maker   retrace.Maker // makes the member in each view
 	Plan    retrace.Plan
 	Fewest  int // members below which all wait before a view, until there are more
+	Payload int // bytes of a message at most; 0: any
 }
 
 // A Letter is a message between two members. One of its parts is there.

@@ -17,9 +17,10 @@ type store struct {
 	views  map[key]int
 	mixed  map[ID]int // by sender: the largest exchange whose message was mixed
 	fed    map[key]bool
-	unread []Letter // of views that are not known yet
-	oldest int      // no exchange before is kept
-	pieces int      // of a message
+	unread map[ID]*early // by sender: letters of a view that is not known yet
+	oldest int           // no exchange before is kept
+	parts  int           // of each message of an exchange; 0: not known yet
+	pieces int           // of all messages that a member sends to a neighbour in an exchange
 }
 
 // A key names a message.
@@ -28,12 +29,16 @@ type key struct {
 	exchange int
 }
 
-// most bounds the letters of unknown views that are kept.
-const most = 1 << 12
+// An early sender has entered a view whose record this member does not have yet.
+type early struct {
+	view    int
+	letters []Letter
+	sizes   map[int]int // bytes by exchange
+}
 
 func newStore() store {
 	return store{own: map[int][]Letter{}, to: map[int][]ID{}, got: map[key][]gossip.Frame{}, views: map[key]int{},
-		mixed: map[ID]int{}, fed: map[key]bool{}}
+		mixed: map[ID]int{}, fed: map[key]bool{}, unread: map[ID]*early{}}
 }
 
 // keep enters a frame of this member.
@@ -41,20 +46,30 @@ func (s *store) keep(x int, to ID, l Letter) {
 	s.own[x], s.to[x] = append(s.own[x], l), append(s.to[x], to)
 }
 
-// take enters a piece of a message, if it is new.
-func (s *store) take(x int, l Letter) bool {
-	k := key{l.Frame.From, x}
-	same := func(f gossip.Frame) bool { return f.Piece == l.Frame.Piece && f.Hop == l.Frame.Hop }
-	if x < s.oldest || slices.ContainsFunc(s.got[k], same) {
-		return false
+// same reports whether two frames of a sender are one piece of a message.
+func same(a, b gossip.Frame) bool { return a.Round == b.Round && a.Hop == b.Hop && a.Piece == b.Piece }
+
+// take enters a piece of a message, if it is new. The pieces of an exchange have at most most bytes.
+func (s *store) take(x int, l Letter, most int) {
+	k, size := key{l.Frame.From, x}, len(l.Frame.Payload)
+	for _, f := range s.got[k] {
+		if same(f, *l.Frame) {
+			return
+		}
+		size += len(f.Payload)
+	}
+	if x < s.oldest || size > most {
+		return
 	}
 	s.got[k], s.views[k] = append(s.got[k], *l.Frame), l.View
-	return true
 }
 
-// rest forgets which messages a machine has: another one begins.
+// rest forgets which messages a machine has: another one begins. It says how many pieces a message has in each view.
 func (s *store) rest(slots gossip.Slots) {
-	s.fed, s.pieces = map[key]bool{}, slots.Parts()*max(1, slots.Hops)
+	s.fed, s.parts, s.pieces = map[key]bool{}, slots.Parts(), slots.Parts()*max(1, slots.Hops)
+	for k, all := range s.got {
+		s.got[k] = slices.DeleteFunc(all, func(f gossip.Frame) bool { return f.Piece >= s.parts })
+	}
 }
 
 // purge drops the messages that do not carry the label of their exchange any more.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"testing"
 	"time"
 
 	"gossiptrainer/algos"
@@ -290,6 +291,9 @@ type world struct {
 
 	forgets bool // a mistake: a member answers no request of a view that it has finished
 	torn    bool // a mistake: no member says that it cannot recover a message of the dead
+
+	payload int                                 // bytes of a message; 0: any
+	lies    func(from, to *actor) (of []Letter) // what a member sends beside each letter; nil: nothing
 }
 
 type actor = testworld.Actor[*Member]
@@ -311,7 +315,21 @@ func newWorld(s setting) *world {
 func (w *world) options(id ID) Options {
 	return Options{Council: council.Options{ID: id, Seed: w.seed, Base: w.base(), Beat: testworld.Beat,
 		Patience: testworld.Wait, Grace: grace, Margin: w.margin, Most: 10, Decide: w.decide}, Maker: w.build, Plan: w.plan(),
-		Fewest: w.fewest}
+		Fewest: w.fewest, Payload: w.payload}
+}
+
+// founders returns the log of a run that begins.
+func (w *world) founders(t testing.TB) *view.Log {
+	t.Helper()
+	var all []view.Member
+	for i := range w.n {
+		all = append(all, view.Member{ID: ID(i)})
+	}
+	log, err := view.New(w.base(), view.Record{Members: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
 }
 
 // drain does what a member asks for.
@@ -356,7 +374,16 @@ func (w *world) post(a *actor, r Ready) {
 		if c := p.Letter.Council; w.torn && c != nil && c.Word != nil {
 			c.Word.Report.Torn = nil
 		}
-		w.Send(a, p.To, func(to *actor) error { return w.receive(a, to.M, p.Letter) })
+		w.Send(a, p.To, func(to *actor) error {
+			if w.lies != nil {
+				for _, l := range w.lies(a, to) {
+					if err := to.M.Receive(a.ID, l); err != nil {
+						return err
+					}
+				}
+			}
+			return w.receive(a, to.M, p.Letter)
+		})
 	}
 }
 

@@ -124,3 +124,21 @@ func TestWorkersOfARunWithViewsAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Members measure no links, so a choice of coders that needs the rate says so.
+func TestMembersWarnOfACoderThatCodesNothing(t *testing.T) {
+	for _, test := range []struct {
+		set  []string
+		want bool
+	}{
+		{[]string{"membership={mode: view, max: 8}", "wire.entropy=auto"}, true},
+		{[]string{"membership={mode: view, max: 8}", "wire.entropy=auto", "limit.rate=10mbit"}, false},
+		{[]string{"membership={mode: view, max: 8}", "wire.entropy=huff0"}, false},
+		{[]string{"wire.entropy=auto"}, false},
+	} {
+		got := strings.Join(assemble(t, test.set...).Warnings(), "\n")
+		if strings.Contains(got, "wire.entropy: auto codes nothing") != test.want {
+			t.Errorf("%v: warnings %q, wants the one of wire.entropy: %v", test.set, got, test.want)
+		}
+	}
+}

@@ -92,7 +92,7 @@ func assemble(r *Run) (*Run, error) {
 	}
 	quiet, loud := r.data.Told()
 	r.notes = slices.Concat(r.notes, quiet)
-	r.warnings = slices.Concat(loud, clipping, compressing, checkSecurity(r))
+	r.warnings = slices.Concat(loud, clipping, compressing, checkSecurity(r), checkCoding(r))
 	if r.method.Gamma != nil && cfg.Algorithm.Gamma == configs.Computed && r.size.Dim > 0 {
 		if r.cfg.Algorithm.Gamma, err = chooseGamma(r); err != nil {
 			return nil, err

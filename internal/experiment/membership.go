@@ -22,6 +22,15 @@ func CheckFaults(c configs.Config) error {
 	return nil
 }
 
+// checkCoding warns of a choice that members cannot make: they do not measure their links.
+func checkCoding(r *Run) []string {
+	if !r.cfg.Views() || r.cfg.Wire.Entropy != "auto" || r.cfg.Limit.Rate != "" {
+		return nil
+	}
+	return []string{"wire.entropy: auto codes nothing where members come and go and limit.rate is not set: set it to " +
+		"the rate of your links, or name a coder, as wire.entropy: huff0"}
+}
+
 // checkViews returns why members of the run cannot come and go, nil if they can or if they need not.
 func checkViews(r *Run) error {
 	if !r.cfg.Views() {

@@ -85,8 +85,9 @@ func found(run *experiment.Run, n *node.Node, founders []view.Member, self view.
 	if err != nil {
 		return nil, err
 	}
-	o := members.Options{Peer: node.ProcessOf(n), Watch: unwatched{}, MostPayload: 1 << 20, MostState: 1 << 20,
-		Coding: m.Coding(func() view.ID { return self }), Member: member.Options{Maker: m, Plan: m.Plan(), Fewest: 1,
+	o := members.Options{Peer: node.ProcessOf(n), Watch: unwatched{}, MostState: 1 << 20,
+		Coding: m.Coding(func() view.ID { return self }), Member: member.Options{Payload: 1 << 20,
+			Maker: m, Plan: m.Plan(), Fewest: 1,
 			Council: council.Options{Seed: run.Config().Seed, Base: m.Base(), Margin: 1, Most: run.N(),
 				Certain: m.Certain(), Beat: beat, Patience: time.Hour, Grace: 2 * time.Hour}}}
 	o.Hello.Lineage = 7

@@ -14,7 +14,7 @@ import (
 
 // version is the version of the protocol between peers: of the handshake, and of the frames after it (wire.Version).
 // Peers compare it first, so that one of another version gets a reason and not bytes that it cannot read.
-const version = 8
+const version = 9
 
 // Unranked is the rank of a peer that does not know it yet.
 const Unranked = -1
@@ -48,10 +48,18 @@ type Hello struct {
 	Durable  int // those in the newest checkpoint; gossip.Undurable without one
 	Epoch    uint64
 	Lineage  uint64 // of a run whose members come and go; 0: none yet, or another kind of run
+	Parent   Parent // of that run
 	Host     string // name of its machine
 	Sections []SectionSum
 
 	full []Section // the sections of this end, for Sections
+}
+
+// A Parent is the run from which another one goes on, and the last view that it knows of it. Without a lineage there is
+// none.
+type Parent struct {
+	Lineage uint64
+	View    int
 }
 
 // Declare sets the sections that this end compares with others.
@@ -72,11 +80,11 @@ type SectionSum struct {
 }
 
 // The layout is little-endian: n u32, rank u32 (all ones: none), dim u64, round u64, durable u64 (all
-// ones: none), epoch u64, lineage u64 (0: none). Then come host (length u8, 63 bytes) and sections u8.
-// Each section has a name (length u8, 24 bytes) and a hash (32 bytes).
+// ones: none), epoch u64, lineage u64 (0: none). Then come lineage of the parent u64 (0: none), its view u64, host
+// (length u8, 63 bytes) and sections u8. Each section has a name (length u8, 24 bytes) and a hash (32 bytes).
 const (
 	helloFixed   = helloHost + (1 + MaxHost) + 1
-	helloHost    = 4 + 4 + 8 + 8 + 8 + 8 + 8
+	helloHost    = 4 + 4 + 7*8
 	helloSection = (1 + MaxSectionName) + 32
 	helloMax     = helloFixed + MaxSections*helloSection
 	noRank       = 1<<32 - 1
@@ -98,6 +106,8 @@ func (h *Hello) append(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Durable)) // gossip.Undurable has all bits set
 	dst = binary.LittleEndian.AppendUint64(dst, h.Epoch)
 	dst = binary.LittleEndian.AppendUint64(dst, h.Lineage)
+	dst = binary.LittleEndian.AppendUint64(dst, h.Parent.Lineage)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Parent.View))
 	dst = appendPadded(dst, h.Host, MaxHost)
 	dst = append(dst, byte(len(h.Sections)))
 	for _, s := range h.Sections {
@@ -114,14 +124,15 @@ func parseHello(b []byte) (Hello, error) {
 	}
 	n, rank := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
 	dim, round := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])
-	durable := binary.LittleEndian.Uint64(b[24:])
+	durable, view := binary.LittleEndian.Uint64(b[24:]), binary.LittleEndian.Uint64(b[56:])
 	if n > MaxWorkers || rank != noRank && rank >= n ||
-		dim > 1<<62 || round > 1<<62 || durable != noDurable && durable > 1<<62 {
+		dim > 1<<62 || round > 1<<62 || view > 1<<62 || durable != noDurable && durable > 1<<62 {
 		return Hello{}, errHelloForm
 	}
 	h := Hello{
 		N: int(n), Rank: int(rank), Dim: int(dim), Round: int(round), Durable: int(durable),
 		Epoch: binary.LittleEndian.Uint64(b[32:]), Lineage: binary.LittleEndian.Uint64(b[40:]),
+		Parent: Parent{binary.LittleEndian.Uint64(b[48:]), int(view)},
 	}
 	if rank == noRank {
 		h.Rank = Unranked
@@ -156,10 +167,26 @@ func (h *Hello) compareLineage(theirs Hello, run string) *RefusedError {
 	if h.Lineage == theirs.Lineage || h.Lineage == 0 || theirs.Lineage == 0 {
 		return nil
 	}
-	no := Refusal(OtherLineage, "another run of the name %s: its lineage is %d, ours %d: the two have begun apart, and "+
-		"never exchange", run, theirs.Lineage, h.Lineage)
+	no := Refusal(OtherLineage, "%s", h.parted(&theirs, run))
+	no.There = theirs.parted(h, run)
 	no.Advice = OtherRunOfName
 	return no
+}
+
+// parted says for users of this end where two runs of one name have parted, as far as both ends know.
+func (h *Hello) parted(theirs *Hello, run string) string {
+	where := "the two have begun apart"
+	switch ours, other := h.Parent, theirs.Parent; {
+	case ours.Lineage != 0 && ours.Lineage == theirs.Lineage:
+		where = fmt.Sprintf("ours goes on from view %d of theirs", ours.View)
+	case other.Lineage != 0 && other.Lineage == h.Lineage:
+		where = fmt.Sprintf("theirs goes on from view %d of ours", other.View)
+	case ours.Lineage != 0 && ours.Lineage == other.Lineage:
+		where = fmt.Sprintf("both go on from lineage %d, theirs from its view %d, ours from its view %d", ours.Lineage,
+			other.View, ours.View)
+	}
+	return fmt.Sprintf("another run of the name %s: its lineage is %d, ours %d: %s", run, theirs.Lineage, h.Lineage,
+		where)
 }
 
 // CompareShape refuses a peer whose model or graph has another size.

@@ -48,7 +48,8 @@ func FuzzChallenge(f *testing.F) {
 }
 
 func FuzzHello(f *testing.F) {
-	h := Hello{N: 8, Dim: 5, Rank: 3, Epoch: 9, Host: "alpha", Sections: []SectionSum{{Name: "s"}}}
+	h := Hello{N: 8, Dim: 5, Rank: 3, Epoch: 9, Lineage: 6, Parent: Parent{5, 4}, Host: "alpha",
+		Sections: []SectionSum{{Name: "s"}}}
 	f.Add(h.append(nil))
 	f.Add((&Hello{Rank: Unranked}).append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -60,6 +61,30 @@ func FuzzHello(f *testing.F) {
 			t.Fatalf("%x became %x", b, again)
 		}
 	})
+}
+
+func TestBothEndsSayWhereTwoRunsHaveParted(t *testing.T) {
+	for _, c := range []struct {
+		ours, theirs Parent
+		here, there  string
+	}{
+		{Parent{}, Parent{}, "the two have begun apart", "the two have begun apart"},
+		{Parent{3, 1}, Parent{4, 1}, "the two have begun apart", "the two have begun apart"},
+		{Parent{2, 9}, Parent{}, "ours goes on from view 9 of theirs", "theirs goes on from view 9 of ours"},
+		{Parent{}, Parent{1, 9}, "theirs goes on from view 9 of ours", "ours goes on from view 9 of theirs"},
+		{Parent{3, 7}, Parent{3, 0}, "both go on from lineage 3, theirs from its view 0, ours from its view 7",
+			"both go on from lineage 3, theirs from its view 7, ours from its view 0"},
+	} {
+		mine, theirs := Hello{Lineage: 1, Parent: c.ours}, Hello{Lineage: 2, Parent: c.theirs}
+		no := mine.compareLineage(theirs, "crew")
+		if here := "another run of the name crew: its lineage is 2, ours 1: " + c.here; no == nil || no.Detail != here {
+			t.Errorf("%+v: refusal %+v, want %q", c, no, here)
+			continue
+		}
+		if there := "another run of the name crew: its lineage is 1, ours 2: " + c.there; no.There != there {
+			t.Errorf("%+v: the other end reads %q, want %q", c, no.There, there)
+		}
+	}
 }
 
 func FuzzMessage(f *testing.F) {

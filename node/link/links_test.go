@@ -233,7 +233,7 @@ func TestAnotherProtocolVersionIsAWarningWithBothVersions(t *testing.T) {
 				go greet(s)
 			}
 			line := <-said
-			for _, want := range []string{"has not proven", "theirs is 5, ours 8", "install the same version"} {
+			for _, want := range []string{"has not proven", "theirs is 5, ours 9", "install the same version"} {
 				if !strings.Contains(line, want) {
 					t.Errorf("it says %q, want %q", line, want)
 				}
@@ -242,7 +242,7 @@ func TestAnotherProtocolVersionIsAWarningWithBothVersions(t *testing.T) {
 			if !ok || no.Reason != handshake.Protocol || !no.Remote {
 				t.Errorf("the older end: %v, want a claim about the protocol", no)
 			}
-			if e := p.links[honest].Status()[0]; e.Up || !strings.Contains(e.Detail, "theirs is 5, ours 8") {
+			if e := p.links[honest].Status()[0]; e.Up || !strings.Contains(e.Detail, "theirs is 5, ours 9") {
 				t.Errorf("status %+v, want both versions", e)
 			}
 			select {

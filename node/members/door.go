@@ -35,6 +35,7 @@ type answer struct {
 	ID      *views.ID      `json:"id,omitempty"`
 	Members []views.Member `json:"members,omitempty"` // whose letters the newcomer takes
 	Lineage uint64         `json:"lineage,omitempty,string"`
+	Parent  *views.Parent  `json:"parent,omitempty"`  // of the run
 	Detail  string         `json:"detail,omitempty"`  // why it waits
 	Resumes *int           `json:"resumes,omitempty"` // the exchange of a process that resumes the run itself
 }
@@ -152,6 +153,7 @@ type Place struct {
 	ID      views.ID
 	Members []views.Member
 	Lineage uint64 // of their run
+	Parent  *views.Parent
 }
 
 // ask asks one peer, which may be a member, until it gives the guest a place. It fails with a *handshake.RefusedError
@@ -187,7 +189,7 @@ func (g *guest) ask(ctx context.Context, who peer.ID) (*Place, error) {
 		}
 		if a.ID != nil {
 			t.Part()
-			return &Place{*a.ID, a.Members, a.Lineage}, nil
+			return &Place{*a.ID, a.Members, a.Lineage, a.Parent}, nil
 		}
 		if a.Resumes != nil && g.rival != nil {
 			g.rival(who, *a.Resumes)

@@ -33,15 +33,14 @@ import (
 // Options are those of a member on a network.
 type Options struct {
 	Peer
-	// Member has the maker and the plan. Times fills in the times of its council; Join gives it an id.
-	Member      member.Options
-	Pairs       pairs.Maker // makes members that meet in pairs, in the place of that of Member; nil: they share exchanges
-	Coding      work.Coding // of messages; nothing is left out of them
-	MostPayload int         // bytes of payload in a frame
-	MostState   int64       // bytes of the state that a newcomer takes
-	Watch       Watch       // sees the run; calls come one at a time
-	Keep        Keeping     // without Take nothing is kept
-	// Parent is the run from which this one goes on without a majority, for the record of its founders; nil: none.
+	// Member has the maker, the plan and the bytes of a message. Times fills in the times of its council, and Join an id.
+	Member    member.Options
+	Pairs     pairs.Maker // makes members that meet in pairs, in the place of that of Member; nil: they share exchanges
+	Coding    work.Coding // of messages; nothing is left out of them
+	MostState int64       // bytes of the state that a newcomer takes
+	Watch     Watch       // sees the run; calls come one at a time
+	Keep      Keeping     // without Take nothing is kept
+	// Parent is the run from which this one goes on; nil: none. Resume and Join know it themselves.
 	Parent *views.Parent
 	// Test scores the model after the last round, in a goroutine of its own; nil: it has no score, NaN.
 	Test func(views.ID) Score
@@ -465,7 +464,7 @@ func (s *Seat) outcome() Outcome {
 func (s *Seat) admit(a asking) (r reply) {
 	c := s.m.Council()
 	if given, ok := c.Admitted(a.newcomer.Process); ok {
-		r.ID, r.Members, r.Lineage = &given, s.office.book.list(), s.o.Hello.Lineage
+		r.ID, r.Members, r.Lineage, r.Parent = &given, s.office.book.list(), s.o.Hello.Lineage, s.o.Parent
 		return r
 	}
 	log := c.Log()

@@ -2,6 +2,7 @@ package members
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +70,8 @@ func TestARunWithoutMajorityNeverMixesWithTheOld(t *testing.T) {
 	g := guest{Peer: stale, process: 5}
 	_, err := g.ask(t.Context(), all[0].Host.ID())
 	if no, _ := errors.AsType[*handshake.RefusedError](err); no == nil || no.Reason != handshake.OtherLineage ||
-		no.Advice != handshake.OtherRunOfName {
+		no.Advice != handshake.OtherRunOfName ||
+		!strings.Contains(no.Detail, fmt.Sprintf(": theirs goes on from view %d of ours", parent.View)) {
 		t.Errorf("a process of the old run asks: error %v", err)
 	}
 	all[0].seat.Stop()
@@ -103,12 +105,17 @@ func TestTwoThatResumeARunNeverMix(t *testing.T) {
 		until(t, "training alone", func() bool { return m.maker.begun() > m.kept.Exchange+20 })
 		stale := m.Peer
 		stale.Hello.Lineage = m.Hello.Epoch
+		from, there := m.parent, other.parent
+		stale.Hello.Parent = handshake.Parent{Lineage: from.Lineage, View: from.View}
+		parted := fmt.Sprintf("both go on from lineage %d, theirs from its view %d, ours from its view %d", from.Lineage,
+			there.View, from.View)
 		stale.Host.Peerstore().AddAddrs(other.Host.ID(), other.Host.Addrs(), time.Hour)
 		g := guest{Peer: stale, process: 5}
 		_, err := g.ask(t.Context(), other.Host.ID())
 		no, _ := errors.AsType[*handshake.RefusedError](err)
 		if no == nil || no.Reason != handshake.OtherLineage || no.Advice != handshake.OtherRunOfName ||
-			!strings.HasPrefix(no.Detail, "another run of the name crew: its lineage is ") {
+			!strings.HasPrefix(no.Detail, "another run of the name crew: its lineage is ") ||
+			!strings.Contains(no.Detail, parted) {
 			t.Errorf("a member of one run asks the other: error %v", err)
 		}
 		s := postOffice{process: &stale, self: m.seat.ID(), log: m.Log, detect: time.Second}
@@ -136,7 +143,7 @@ func (m *machine) resumes(t *testing.T, log *views.Log) {
 		t.Fatal(err)
 	}
 	o := m.options()
-	o.Hello.Lineage = m.Hello.Epoch
+	o.Hello.Lineage, m.parent = m.Hello.Epoch, log.At(0).Parent
 	if m.seat, err = Resume(o, log, m.kept.State, m.kept.Report.ID); err != nil {
 		t.Fatal(err)
 	}

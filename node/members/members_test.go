@@ -126,7 +126,8 @@ type machine struct {
 	seat      *Seat
 	leave     chan struct{}
 	kill      context.CancelFunc
-	mostState int64 // bytes
+	mostState int64         // bytes
+	parent    *views.Parent // of the run that it resumes
 	kept      *member.Kept
 	done      chan struct{}
 	out       Outcome
@@ -213,9 +214,9 @@ func (m *machine) options() Options {
 	layout := func(f gossip.Frame) quant.Layout { return quant.Floats(len(f.Payload) / 4) }
 	test := func(id views.ID) Score { return Score{Loss: float64(id), Accuracy: math.NaN()} }
 	o := Options{Peer: m.Peer, Watch: m.watch, Test: test,
-		Keep:        Keeping{Take: func(k member.Kept) { m.kept = &k }},
-		Coding:      work.Coding{Entropy: j.coder, Layout: layout},
-		MostPayload: 1 << 20, MostState: m.mostState, Member: member.Options{
+		Keep:      Keeping{Take: func(k member.Kept) { m.kept = &k }},
+		Coding:    work.Coding{Entropy: j.coder, Layout: layout},
+		MostState: m.mostState, Member: member.Options{Payload: 1 << 20,
 			Maker: m.maker, Plan: j.plan(), Fewest: 1,
 			Council: Times(council.Options{Seed: 7, Base: j.base(), Margin: 1, Most: 8}, grace),
 		}}

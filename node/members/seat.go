@@ -8,6 +8,7 @@ import (
 	"gossiptrainer/gossip/participant"
 	views "gossiptrainer/gossip/view"
 	"gossiptrainer/internal/wire/entropy"
+	"gossiptrainer/node/handshake"
 )
 
 // Found returns the seat of a founder. The founders are in the order of ranks, and self is this one. The lineage of the
@@ -29,7 +30,7 @@ func Found(o Options, founders []views.Member, self views.ID) (*Seat, error) {
 // Resume returns the seat of the only member of the last view of a log, see view.Resume, with the state that it has
 // kept. The lineage of the run is that of the hello in the options.
 func Resume(o Options, log *views.Log, s member.State, self views.ID) (*Seat, error) {
-	o.Member.Council.ID = self
+	o.Member.Council.ID, o.Parent = self, log.At(0).Parent
 	m, err := participant.Resume(o.Member, log, s)
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
@@ -39,6 +40,9 @@ func Resume(o Options, log *views.Log, s member.State, self views.ID) (*Seat, er
 
 func newSeat(o Options, m participant.Participant, known []views.Member) (*Seat, error) {
 	self := o.Member.Council.ID
+	if p := o.Parent; p != nil {
+		o.Hello.Parent = handshake.Parent{Lineage: p.Lineage, View: p.View}
+	}
 	encoder, err := entropy.NewEncoder(o.Coding.Entropy, entropy.Typical())
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
@@ -47,7 +51,7 @@ func newSeat(o Options, m participant.Participant, known []views.Member) (*Seat,
 	s := &Seat{o: o, m: m, began: time.Now(), heard: map[id]time.Duration{}, results: make(chan gradient, 1),
 		tests: make(chan tested), stops: make(chan struct{}, 1)}
 	s.office = &postOffice{process: &s.o.Peer, self: self, log: log, detect: max(o.Member.Council.Grace/2, 2*pulse),
-		mostPayload: o.MostPayload, mostState: o.MostState,
+		mostPayload: o.Member.Payload, mostState: o.MostState,
 		inbox: make(chan arrival, 64), lost: make(chan id, 64), leaves: make(chan struct{}), over: make(chan struct{}),
 		lanes: map[id]*[lanes]*lane{}}
 	s.office.room = newRoom(s.office.over)
@@ -63,7 +67,7 @@ func newSeat(o Options, m participant.Participant, known []views.Member) (*Seat,
 
 // Join returns the seat of a newcomer at its place.
 func Join(o Options, at *Place) (*Seat, error) {
-	o.Member.Council.ID, o.Hello.Lineage = at.ID, at.Lineage
+	o.Member.Council.ID, o.Hello.Lineage, o.Parent = at.ID, at.Lineage, at.Parent
 	m, err := participant.New(o.Member, o.Pairs, nil)
 	if err != nil {
 		return nil, fmt.Errorf("members: %w", err)
