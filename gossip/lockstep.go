@@ -18,6 +18,7 @@ import (
 // are Behind. The first two may be called for several workers at the same time.
 type Lockstep struct {
 	workers []*Worker
+	models  algos.Rows             // their memory, where it is one
 	wrong   []*algos.MismatchError // by worker: messages of this round that need their repair
 	made    [2]messages            // those of round k in made[k mod 2]
 	stack   *Stack                 // nil: the workers themselves go through the rounds
@@ -31,8 +32,8 @@ type messages struct {
 
 // NewLockstep takes over workers by rank. It reports false for workers that have to see frames. Such
 // workers are not at the beginning of one round, or do not exchange in every round. Or their graph or bits change, or
-// their messages have several hops or pieces.
-func NewLockstep(workers []*Worker) (*Lockstep, bool) {
+// their messages have several hops or pieces. A Stack takes models that are rows of models where they are.
+func NewLockstep(workers []*Worker, models algos.Rows) (*Lockstep, bool) {
 	rows := make([]topology.Row, len(workers))
 	for i, w := range workers {
 		var ok bool
@@ -46,12 +47,11 @@ func NewLockstep(workers []*Worker) (*Lockstep, bool) {
 		}
 	}
 	n := len(workers)
-	l := &Lockstep{workers: workers, wrong: make([]*algos.MismatchError, n)}
+	l := &Lockstep{workers: workers, models: models, wrong: make([]*algos.MismatchError, n)}
 	for _, w := range workers {
 		w.asked = false // the gradients come by Gradient
 		quiet(w)
 	}
-	l.room()
 	return l, n > 0
 }
 
@@ -130,12 +130,19 @@ func (l *Lockstep) Begun() (k int, over bool) {
 // All messages of such rounds have the same number of bytes. It comes before the first round. It fails where a worker
 // cannot make its first message.
 func (l *Lockstep) Stack() (*Stack, error) {
-	if l.stack != nil || l.workers[0].phase != computing {
+	computes := l.workers[0].phase == computing
+	if l.stack == nil && computes {
+		l.stack = newStack(l.workers, l.models)
+	}
+	if l.stack != nil {
+		l.made, l.models = [2]messages{}, algos.Rows{}
 		return l.stack, nil
 	}
-	if l.stack = newStack(l.workers); l.stack != nil {
-		l.made = [2]messages{}
-		return l.stack, nil
+	if l.made[0].notes == nil {
+		l.room()
+	}
+	if !computes {
+		return nil, nil
 	}
 	for i, w := range l.workers {
 		if !late(w) {
@@ -173,6 +180,7 @@ func (l *Lockstep) Unstack() error {
 	}
 	l.stack.settle()
 	err := l.stack.leave()
+	l.models, _ = l.stack.Models()
 	l.stack = nil
 	l.room()
 	return err

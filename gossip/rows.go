@@ -39,16 +39,18 @@ type Stack struct {
 // models of two rounds, and indices of 4 bytes.
 const mostStacked = 1 << 25
 
-// newStack returns nil where the workers run something else, or have not all the same kind of messages.
-func newStack(workers []*Worker) *Stack {
+// newStack returns nil where the workers run something else, or have not all the same kind of messages. Their models
+// stay where they are if they are the rows of models.
+func newStack(workers []*Worker, models algos.Rows) *Stack {
 	r := &Stack{k: workers[0].k, began: workers[0].k, rounds: workers[0].schedule.Rounds, workers: workers}
+	r.rules = make([]*algos.DPSGD, len(workers))
 	codecs := make([]algos.Codec, len(workers))
 	for i, w := range workers {
 		rule, ok := w.alg.Algorithm.(*algos.DPSGD)
 		if !ok || !rule.Stacks() || len(rule.X) != len(workers[0].alg.Params()) || len(w.rows.At(0).In) == 0 {
 			return nil
 		}
-		r.rules, codecs[i] = append(r.rules, rule), rule.Codec
+		r.rules[i], codecs[i] = rule, rule.Codec
 	}
 	stacker, ok := codecs[0].(algos.Stacker)
 	if !ok {
@@ -69,13 +71,29 @@ func newStack(workers []*Worker) *Stack {
 	}
 	r.bytes = len(workers[0].mail().outbox.at(r.k).pieces[0])
 	for _, now := range []int{r.k % 2, (r.k + 1) % 2} { // the models of the workers may be freed in between
-		r.models.Rows[now] = algos.NewRows(n, dim)
 		r.models.Largest[now] = make([]float32, n)
+		if r.models.Rows[now] = models; now != r.k%2 || !r.lie(models) {
+			r.models.Rows[now] = algos.NewRows(n, dim)
+		}
 		if now == r.k%2 {
 			r.enter()
 		}
 	}
 	return r
+}
+
+// lie reports whether the models of the workers are the rows of models.
+func (r *Stack) lie(models algos.Rows) bool {
+	dim := len(r.rules[0].X)
+	if models.Dim != dim || len(models.Data) != len(r.rules)*models.Stride {
+		return false
+	}
+	for i, rule := range r.rules {
+		if dim > 0 && &rule.X[0] != &models.At(i)[0] {
+			return false
+		}
+	}
+	return true
 }
 
 // enter takes over the models and the neighbours of the workers.

@@ -14,10 +14,10 @@ type Stack interface {
 type quadratics struct {
 	tier      kernel.Tier
 	curvature []float32
-	optima    []float32 // rows of the length of curvature
+	optima    [][]float32 // by worker
 }
 
-// NewStack returns a stack of objectives, which then share memory with it. It returns nil where there is none.
+// NewStack returns a stack of objectives, which share memory with it. It returns nil where there is none.
 func NewStack(all []Objective) Stack {
 	var s *quadratics
 	for i, f := range all {
@@ -26,29 +26,20 @@ func NewStack(all []Objective) Stack {
 			return nil
 		}
 		if s == nil {
-			s = &quadratics{kernel.Best(), q.curvature, make([]float32, len(all)*q.Dim())}
+			s = &quadratics{kernel.Best(), q.curvature, make([][]float32, len(all))}
 		}
 		if &q.curvature[0] != &s.curvature[0] {
 			return nil
 		}
-		copy(s.row(i), q.optimum)
+		s.optima[i] = q.optimum
 	}
 	if s == nil {
 		return nil
-	}
-	for i, f := range all {
-		f.(*quadratic).optimum = s.row(i)
 	}
 	return s
 }
 
 // Gradient implements Stack.
 func (s *quadratics) Gradient(worker int, g, x []float32) float32 {
-	return float32(kernel.Quadratic(s.tier, g, s.curvature, x, s.row(worker)) / 2)
-}
-
-// row returns the optimum of a worker.
-func (s *quadratics) row(worker int) []float32 {
-	d := len(s.curvature)
-	return s.optima[worker*d:][:d:d]
+	return float32(kernel.Quadratic(s.tier, g, s.curvature, x, s.optima[worker]) / 2)
 }

@@ -36,7 +36,8 @@ type later struct {
 	score  scoring // nil for an external model
 	// statistics returns those with which score scores, none where the model has none. Nil for an external model.
 	statistics func() []float32
-	shared     bool // other runs take its gradients, too
+	shared     bool       // other runs take its gradients, too
+	models     algos.Rows // of the first worker: where the models of all begin
 }
 
 // A scoring is Evaluate on chosen rows.
@@ -68,6 +69,9 @@ func Tasks(workers []*Worker) []work.Task {
 	}
 	return tasks
 }
+
+// Models returns the rows in which the models of all workers of a run begin, none where they have memory of their own.
+func Models(workers []*Worker) algos.Rows { return workers[0].later.models }
 
 // Stacked takes the gradients of all workers of a run at once, see sim.Options.
 func Stacked(workers []*Worker) func(k int, s algos.Stacked) bool {

@@ -21,6 +21,7 @@ type builder struct {
 	chapter *modulo.Chapter   // of a run whose members come and go; nil: they stay
 	audit   *moniqua.Audit    // of workers in one process; nil: messages are not compared
 	late    bool              // its first message may wait until it is asked for
+	x       []float32         // memory of its model; nil: its own
 }
 
 func newBuilder(r *experiment.Run, rank topology.Rank, rows topology.Sequence) *builder {

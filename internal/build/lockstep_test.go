@@ -11,6 +11,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"gossiptrainer/gossip"
 	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/sim"
 	"gossiptrainer/topology"
@@ -195,3 +196,37 @@ func TestRunsWithoutEventsGoOn(t *testing.T) {
 
 // shows reports whether a state has the last messages of workers.
 func shows(h *held) bool { return bytes.Contains(h.workers[0], []byte("machine/sent1")) }
+
+// A stack takes the models of its workers where they begin. A copy would take as much memory once more.
+func TestModelsOfAStackBeginInIt(t *testing.T) {
+	for name, apart := range map[string]bool{"rows": false, "a model apart": true} {
+		t.Run(name, func(t *testing.T) {
+			workers, err := All(assemble(t, "model={name: quadratic, dim: 20}", "algorithm={name: dpsgd, bits: 32}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if apart {
+				if workers[1], err = workers[1].Restart(nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			machines := make([]*gossip.Worker, len(workers))
+			for i, w := range workers {
+				machines[i] = w.Machine.(*gossip.Worker)
+			}
+			want := slices.Clone(machines[1].Params())
+			l, _ := gossip.NewLockstep(machines, Models(workers))
+			stack, err := l.Stack()
+			if err != nil || stack == nil {
+				t.Fatal(stack, err)
+			}
+			x, _ := stack.Models()
+			if same := &x.Data[0] == &Models(workers).Data[0]; same == apart {
+				t.Errorf("the models have stayed: %v", same)
+			}
+			if !slices.Equal(x.At(1), want) || &machines[1].Params()[0] != &x.At(1)[0] {
+				t.Error("the model of worker 1 is not its row")
+			}
+		})
+	}
+}

@@ -3,6 +3,7 @@ package build
 import (
 	"fmt"
 
+	"gossiptrainer/algos"
 	"gossiptrainer/configs"
 	"gossiptrainer/gossip/state"
 	"gossiptrainer/internal/data"
@@ -59,16 +60,18 @@ func All(r *experiment.Run) ([]*Worker, error) {
 		}
 	}
 	workers, audit := make([]*Worker, r.N()), newAudit(r)
+	models := algos.NewRows(r.N(), r.Dim())
 	for i := range workers {
 		var err error
 		var shard *data.Set
 		if r.Data() != nil {
 			shard = &shards[i]
 		}
-		if workers[i], err = again(r, topology.Rank(i), shard, audit, nil); err != nil {
+		if workers[i], err = again(origin{r, topology.Rank(i), shard, audit}, models.At(i), nil); err != nil {
 			return nil, fmt.Errorf("build: worker %d: %w", i, err)
 		}
 	}
+	workers[0].later.models = models
 	return workers, nil
 }
 
@@ -81,23 +84,30 @@ func From(c configs.Config) ([]*Worker, error) {
 	return All(r)
 }
 
-// again builds a worker on shard that supports Again, from the beginning or from the saved state s.
-func again(
-	r *experiment.Run, rank topology.Rank, shard *data.Set, audit *moniqua.Audit, s *state.Snapshot,
-) (*Worker, error) {
-	b, err := lasting(r, rank, audit)
+// An origin is what a worker among all in one process is built from.
+type origin struct {
+	run   *experiment.Run
+	rank  topology.Rank
+	shard *data.Set
+	audit *moniqua.Audit
+}
+
+// again builds a worker that supports Again, from the beginning or from the saved state s. Its model is in x; nil: in
+// memory of its own.
+func again(o origin, x []float32, s *state.Snapshot) (*Worker, error) {
+	b, err := lasting(o.run, o.rank, o.audit)
 	if err != nil {
 		return nil, err
 	}
-	b.late = true
-	w, err := b.worker(shard, s)
+	b.late, b.x = true, x
+	w, err := b.worker(o.shard, s)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.count(audit, s); err != nil {
+	if err := w.count(o.audit, s); err != nil {
 		return nil, err
 	}
-	w.later.again = func(s *state.Snapshot) (*Worker, error) { return again(r, rank, shard, audit, s) }
+	w.later.again = func(s *state.Snapshot) (*Worker, error) { return again(o, nil, s) }
 	return w, nil
 }
 
@@ -172,7 +182,10 @@ func (b *builder) worker(shard *data.Set, s *state.Snapshot) (*Worker, error) {
 // file is read.
 func (b *builder) begin(objective model.Objective, s *state.Snapshot) ([]float32, error) {
 	cfg := b.run.Config()
-	x := make([]float32, b.run.Dim())
+	x := b.x
+	if x == nil {
+		x = make([]float32, b.run.Dim())
+	}
 	if cfg.Train.From == "" || s != nil {
 		objective.Init(x, cfg.Seed)
 		return x, nil

@@ -119,7 +119,7 @@ func newLockstep(s *simulation) *lockstep {
 		return nil
 	}
 	var ok bool
-	if l.machine, ok = gossip.NewLockstep(machines); !ok {
+	if l.machine, ok = gossip.NewLockstep(machines, s.opt.Models); !ok {
 		return nil
 	}
 	if s.peers[0].account == nil {

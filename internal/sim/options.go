@@ -21,6 +21,7 @@ type Options struct {
 	// Together writes what the tasks' Gradient would write, for workers in turn whose models are rows. It reports false,
 	// and has changed nothing that counts, where each worker has to be asked: so it is where one would fail. Nil: always.
 	Together func(k int, s algos.Stacked) bool
+	Models   algos.Rows         // the memory in which the models of all workers begin, where it is one
 	Costs    cost.Costs         // of coding and of links, apart from gradients; the zero value: they take no time
 	Cores    int                // that all workers share; 0: every gradient and every worker's coding has a core
 	Ending   Ending             // of a run that may end before its last round

@@ -11,6 +11,7 @@ import (
 
 	layers "gossiptrainer/gossip/peer"
 	"gossiptrainer/internal/cost"
+	"gossiptrainer/internal/record"
 	"gossiptrainer/internal/shape"
 	"gossiptrainer/internal/work"
 	"gossiptrainer/topology"
@@ -134,11 +135,11 @@ func (s *simulation) begin() error {
 
 // result returns the costs of the run so far.
 func (s *simulation) result() Result {
-	res := Result{Time: s.now, Events: s.events}
+	n := len(s.peers)
+	res := Result{Time: s.now, Events: s.events, Rounds: make([]int, n), Sent: make([]record.Bytes, n),
+		Messages: make([]record.Messages, n)}
 	for i := range s.peers {
-		res.Rounds = append(res.Rounds, s.peers[i].round)
-		res.Sent = append(res.Sent, s.peers[i].sent)
-		res.Messages = append(res.Messages, s.peers[i].messages)
+		res.Rounds[i], res.Sent[i], res.Messages[i] = s.peers[i].round, s.peers[i].sent, s.peers[i].messages
 	}
 	return res
 }

@@ -115,6 +115,7 @@ func (s *Run) train(ctx context.Context, workers []*build.Worker) error {
 		},
 		Steady:   true,
 		Together: build.Stacked(workers),
+		Models:   build.Models(workers),
 		Costs:    s.Costs,
 		Cores:    s.Cores,
 		Ending:   s.Ending(),
