@@ -17,21 +17,29 @@ const (
 // A point sums up the moments that it merges. They are neighbours on the axes, and a peak of one of them stays visible.
 type point struct {
 	moments int
+	told    int   // moments with a loss
 	changed int64 // version of the last change
 
 	round, time, sent, bits         float64 // of the last moment
 	loss, compute, wait, codec, own float64 // sums; own is the time to hand vectors over to a script
-	least, most, gap, theta         float64 // of the losses; the largest gap and theta
+	least, most, gap, theta         float64 // of the losses, NaN where there is none; the largest gap and theta
 }
 
 // pointOf returns the point of a moment.
 func pointOf(m record.Moment, version int64) point {
-	return point{
+	p := point{
 		moments: 1, changed: version, round: m.Round, time: m.Time.Seconds(), sent: float64(m.Sent.Wire), bits: m.Bits,
-		loss: m.Loss, least: m.Least, most: m.Most, gap: m.Gap, theta: m.Theta,
+		least: m.Least, most: m.Most, gap: m.Gap, theta: m.Theta,
 		compute: m.Compute.Seconds(), wait: m.Wait.Seconds(), codec: m.Codec.Seconds(), own: m.HandOver.Seconds(),
 	}
+	if !math.IsNaN(m.Loss) {
+		p.told, p.loss = 1, m.Loss
+	}
+	return p
 }
+
+// meanLoss returns the mean of the losses, NaN where there is none.
+func (p *point) meanLoss() float64 { return p.loss / float64(p.told) }
 
 // merge adds a later point.
 func (p *point) merge(later point) {
@@ -39,11 +47,17 @@ func (p *point) merge(later point) {
 	p.changed = max(p.changed, later.changed)
 	p.round, p.time, p.sent, p.bits = later.round, later.time, later.sent, later.bits
 	p.loss += later.loss
+	p.told += later.told
 	p.compute += later.compute
 	p.wait += later.wait
 	p.codec += later.codec
 	p.own += later.own
-	p.least, p.most = math.Min(p.least, later.least), math.Max(p.most, later.most)
+	switch {
+	case math.IsNaN(p.least):
+		p.least, p.most = later.least, later.most
+	case !math.IsNaN(later.least):
+		p.least, p.most = min(p.least, later.least), max(p.most, later.most)
+	}
 	p.gap, p.theta = math.Max(p.gap, later.gap), math.Max(p.theta, later.theta)
 }
 
@@ -173,7 +187,7 @@ func (c *Curve) add(p, before point) {
 		took = (p.time - before.time) / rounds
 	}
 	c.Round, c.Time, c.Bytes = append(c.Round, p.round), append(c.Time, p.time), append(c.Bytes, math.Round(p.sent))
-	c.Loss, c.LossLow, c.LossHigh = append(c.Loss, p.loss/n), append(c.LossLow, p.least), append(c.LossHigh, p.most)
+	c.Loss, c.LossLow, c.LossHigh = append(c.Loss, p.meanLoss()), append(c.LossLow, p.least), append(c.LossHigh, p.most)
 	c.Gap, c.Theta, c.Bits = append(c.Gap, p.gap), append(c.Theta, theta), append(c.Bits, p.bits)
 	c.Compute, c.Wait = append(c.Compute, p.compute/n), append(c.Wait, p.wait/n)
 	c.Codec, c.HandOver = append(c.Codec, p.codec/n), append(c.HandOver, p.own/n)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -199,5 +200,23 @@ func BenchmarkSteps(b *testing.B) {
 		e.Step.Rank, e.Step.Round = i%8, 1+i/8
 		e.Step.Time = time.Duration(i) * time.Millisecond
 		t.see(e)
+	}
+}
+
+// Moments without a loss leave those of others as they are, also where they merge.
+func TestACurveWithoutALossHasNone(t *testing.T) {
+	c := newCurve(4)
+	for i := range 6 {
+		m := record.Moment{Round: float64(i + 1), Loss: 2, Least: 1, Most: 3}
+		if i < 3 {
+			m.Loss, m.Least, m.Most = math.NaN(), math.NaN(), math.NaN()
+		}
+		c.add(pointOf(m, int64(i+1)))
+	}
+	text, err := json.Marshal(c.since(0))
+	for _, want := range []string{`"loss":[null,2,2]`, `"loss_min":[null,1,1]`, `"loss_max":[null,3,3]`} {
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("got %s, error %v, want %s", text, err, want)
+		}
 	}
 }

@@ -154,7 +154,7 @@ func (t *track) progress() *Progress {
 		return p
 	}
 	n := l.now
-	p.Round, p.Time, p.Loss, p.Gap = figureOf(n.round), figureOf(n.time), figureOf(n.loss), figureOf(n.gap)
+	p.Round, p.Time, p.Loss, p.Gap = figureOf(n.round), figureOf(n.time), figureOf(n.meanLoss()), figureOf(n.gap)
 	if n.theta > 0 {
 		p.Theta = figureOf(n.theta)
 	}

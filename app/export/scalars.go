@@ -66,7 +66,7 @@ func seconds(d time.Duration) float64 { return d.Seconds() }
 // scalars is the table, in the order of the columns.
 var scalars = []scalar{
 	{name: "loss/train", meaning: "training loss of the mini-batch",
-		step: func(s *record.Step) float64 { return positive(s.Loss) }},
+		step: func(s *record.Step) float64 { return s.Loss }},
 	{name: "loss/test", meaning: "loss on the test set",
 		score: func(s *record.Score) float64 { return s.Loss },
 		final: func(f *record.Final) float64 { return f.Loss }},

@@ -203,7 +203,7 @@ func (r *Run) conclude(s *record.Summary) {
 	r.Method = cmp.Or(r.Method, s.Method)
 	r.Graph = cmp.Or(r.Graph, s.Graph)
 	r.Bits, r.Workers, r.Rounds = s.Bits, s.Peers, s.Rounds
-	r.TrainLoss, r.Loss, r.Accuracy = record.Number(s.TrainLoss), s.Loss, s.Accuracy.Mean
+	r.TrainLoss, r.Loss, r.Accuracy = s.TrainLoss, s.Loss, s.Accuracy.Mean
 	r.Sent = s.BytesPerPeer.Wire
 }
 
@@ -262,14 +262,12 @@ func (r *Run) take(steps []*record.Step, score *record.Score) {
 		return
 	}
 	r.Workers = max(r.Workers, len(steps))
-	loss := 0.0
 	r.Rounds = steps[0].Round
 	for _, s := range steps {
-		loss += s.Loss
 		r.Sent += s.Sent.Wire
 		r.Bits = max(r.Bits, s.Bits)
 		r.Rounds = min(r.Rounds, s.Round)
 	}
 	r.Sent /= int64(len(steps))
-	r.TrainLoss = record.Number(loss / float64(len(steps)))
+	r.TrainLoss = record.Number(record.MeanLoss(steps))
 }

@@ -249,8 +249,8 @@ func (d *Dashboard) Remaining(now time.Time) (time.Duration, bool) {
 	return time.Duration(pace * float64(max(0, d.run.Rounds*peers-finished))), true
 }
 
-// Means are averages over the present peers that have finished a round; Out and In are in bits per second, NaN before
-// they are known.
+// Means are averages over the present peers that have finished a round. Loss is NaN where none of them has one. Out and
+// In are in bits per second, NaN before they are known.
 type Means struct {
 	Loss, Out, In float64
 	Gap           float64 // the largest, not the mean
@@ -260,19 +260,21 @@ type Means struct {
 // Means returns the averages of the last steps.
 func (d *Dashboard) Means() Means {
 	var m Means
+	var steps []*record.Step
 	for i := range d.peers {
 		p := &d.peers[i]
 		if p.Last.Round == 0 || p.Gone() {
 			continue
 		}
 		m.Peers++
-		m.Loss += p.Last.Loss
+		steps = append(steps, &p.Last)
 		m.Gap = max(m.Gap, p.Last.Gap)
 		m.Out += p.out.rate()
 		m.In += p.in.rate()
 	}
+	m.Loss = record.MeanLoss(steps)
 	if n := float64(m.Peers); n > 0 {
-		m.Loss, m.Out, m.In = m.Loss/n, m.Out/n, m.In/n
+		m.Out, m.In = m.Out/n, m.In/n
 	}
 	return m
 }

@@ -312,11 +312,15 @@ func TestLine(t *testing.T) {
 	}
 	for rank := range 2 {
 		silent := step(rank, 5, 5)
-		silent.Step.Loss = 0
+		silent.Step.Loss = math.NaN()
 		d.Add(silent, after(5))
 	}
 	if got := d.Line(after(5)); strings.Contains(got, "loss") || !strings.Contains(got, "round=5/100 gap=") {
 		t.Errorf("steps without a loss: got %q", got)
+	}
+	d.Add(step(1, 8, 6), after(6)) // worker 0 logs none
+	if got, want := d.Means().Loss, 1.0/8; got != want || !strings.Contains(d.Line(after(6)), " loss=0.125 ") {
+		t.Errorf("the mean loss is %g, want %g: that of the worker that logs one", got, want)
 	}
 }
 

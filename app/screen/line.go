@@ -15,7 +15,7 @@ func (d *Dashboard) Line(now time.Time) string {
 	m := d.Means()
 	s := "round=" + human.Fraction(d.Round(), d.run.Rounds)
 	if m.Peers > 0 {
-		if m.Loss != 0 { // a script that logs none has 0
+		if !math.IsNaN(m.Loss) {
 			s += fmt.Sprintf(" loss=%.4g", m.Loss)
 		}
 		s += fmt.Sprintf(" gap=%.2g", m.Gap)

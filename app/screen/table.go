@@ -37,9 +37,9 @@ type column struct {
 
 var columns = []column{
 	{"ROUND", 6, 12, func(p *peer) string { return strconv.Itoa(p.Last.Round) }},
-	{"LOSS", 7, 11, func(p *peer) string { return orDash(p.Last.Loss, decimal) }},
+	{"LOSS", 7, 11, func(p *peer) string { return known(p.Last.Loss, decimal) }},
 	{"GAP", 7, 10, func(p *peer) string { return scarce(p.Last.Gap) }},
-	{"THETA", 7, 3, func(p *peer) string { return orDash(p.Last.Theta, scarce) }},
+	{"THETA", 7, 3, func(p *peer) string { return known(positive(p.Last.Theta), scarce) }},
 	{"BITS", 4, 2, func(p *peer) string { return strconv.Itoa(p.Last.Bits) }},
 	{"COMPUTE ms", 10, 7, func(p *peer) string { return millis(p.compute.mean) }},
 	{"WAIT ms", 7, 8, func(p *peer) string { return millis(p.wait.mean) }},
@@ -203,12 +203,20 @@ func decimal(v float64) string {
 // scarce writes a number with few digits.
 func scarce(v float64) string { return strconv.FormatFloat(v, 'e', 1, 64) }
 
-// orDash writes a number, or a dash where 0 says that there is none: a loss that no script logs, a round without theta.
-func orDash(v float64, write func(float64) string) string {
-	if v == 0 {
+// known writes a number, or a dash for NaN: a loss that no script logs, a round without theta.
+func known(v float64, write func(float64) string) string {
+	if math.IsNaN(v) {
 		return "-"
 	}
 	return write(v)
+}
+
+// positive returns a number that is NaN where 0 says that there is none.
+func positive(v float64) float64 {
+	if v == 0 {
+		return math.NaN()
+	}
+	return v
 }
 
 func millis(d time.Duration) string {

@@ -46,7 +46,7 @@ type scores struct {
 func Begin(ctx context.Context, o Options) (*Child, error) {
 	late := newLate()
 	c := &Child{Late: late, o: o, after: after,
-		turns: &turns{late: late, log: o.Log, saving: -1, stopping: make(chan struct{}),
+		turns: &turns{late: late, log: o.Log, loss: bridge.NoLoss, saving: -1, stopping: make(chan struct{}),
 			newest: newest{found: make(chan found, 1)}},
 		scores: scores{tell: func(record.Event) {}, newest: record.Score{Round: -1}}}
 	var err error

@@ -60,7 +60,7 @@ type scripted struct {
 	call     *bridge.Act // in which it waits; nil: in none
 	finished bool        // it takes no step, and keeps its vector
 	left     bool        // it has ended
-	loss     float32     // the newest
+	loss     float32     // the newest; NaN: none
 	spent    time.Duration
 }
 
@@ -80,7 +80,7 @@ type told struct {
 // NewMember returns the script of a machine, which has begun. The caller uses no method of the child any more but
 // Close and Tell.
 func NewMember(c *Child, plan Plan) *Member {
-	w := &Member{child: c, plan: plan, board: newBoard(plan.Rounds)}
+	w := &Member{child: c, plan: plan, board: newBoard(plan.Rounds), script: scripted{loss: bridge.NoLoss}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }

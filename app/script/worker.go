@@ -59,7 +59,7 @@ type turns struct {
 	keep     func(blob []byte) error
 	shape    bridge.Outline // of the vector
 	heir     heir
-	loss     float32       // the newest
+	loss     float32       // the newest; NaN: none
 	over     bool          // the scripts have ended the run
 	stopping chan struct{} // closed when the worker ends because of an error
 	newest   newest

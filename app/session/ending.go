@@ -1,6 +1,8 @@
 package session
 
 import (
+	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 type ending struct {
 	Until
 	goal    goal
+	untold  *untold       // of a run of scripts; nil: the run tells of its targets itself
 	steps   *record.Merge // of real peers with a target, in the order of arrival
 	clock   bool          // time is that of real peers
 	trained time.Duration // in earlier parts of the run
@@ -90,6 +93,22 @@ func (e *ending) see(event record.Event) {
 	}
 }
 
+// missing takes an event, and returns a warning about a target of which the scripts tell nothing, or "".
+func (e *ending) missing(event record.Event) string {
+	if e.untold == nil {
+		return ""
+	}
+	return e.untold.see(event)
+}
+
+// unmet returns what to say at the end of a run: why no target has ended it, where its scripts have told nothing.
+func (e *ending) unmet() []string {
+	if e.untold == nil || e.reason() != "" {
+		return nil
+	}
+	return e.untold.end()
+}
+
 // note takes an event of the record. A simulation has them in the order of time.
 func (e *ending) note(event record.Event) {
 	events := []record.Event{event}
@@ -108,4 +127,62 @@ func (e *ending) close() {
 	if e.timer != nil {
 		e.timer.Stop()
 	}
+}
+
+// Rounds after which a run says that its scripts tell nothing of a target. Evaluations come more rarely than losses.
+const (
+	lossDue     = 20
+	accuracyDue = 200
+)
+
+// An untold notes whether the scripts of a run tell what its targets need. A target that they tell nothing of never
+// ends the run.
+type untold struct {
+	left    record.Targets // those of which nothing is on record
+	pending record.Targets // those of left that the user has not been warned of
+	round   int            // the newest
+}
+
+func newUntold(t record.Targets) *untold { return &untold{left: t, pending: t} }
+
+// see takes an event. It returns a warning, once for each target, or "".
+func (u *untold) see(e record.Event) (warning string) {
+	switch {
+	case e.Step != nil:
+		if u.round = max(u.round, e.Step.Round); !math.IsNaN(e.Step.Loss) {
+			u.left.Loss, u.pending.Loss = 0, 0
+		}
+	case e.Score != nil && !math.IsNaN(e.Score.Accuracy):
+		u.left.Accuracy, u.pending.Accuracy = 0, 0
+	}
+	switch {
+	case u.pending.Loss > 0 && u.round >= lossDue:
+		u.pending.Loss = 0
+		return u.ofLoss()
+	case u.pending.Accuracy > 0 && u.round >= accuracyDue:
+		u.pending.Accuracy = 0
+		return u.ofAccuracy()
+	}
+	return ""
+}
+
+// end returns what to say of a run that no target has ended.
+func (u *untold) end() (said []string) {
+	if u.left.Loss > 0 {
+		said = append(said, u.ofLoss())
+	}
+	if u.left.Accuracy > 0 {
+		said = append(said, u.ofAccuracy())
+	}
+	return said
+}
+
+func (u *untold) ofLoss() string {
+	return fmt.Sprintf("no loss is on record after %d rounds, so --until loss=%g cannot end the run: call peer.log(loss) "+
+		"in the script after each step", u.round, u.left.Loss)
+}
+
+func (u *untold) ofAccuracy() string {
+	return fmt.Sprintf("no accuracy is on record after %d rounds, so --until accuracy=%g cannot end the run: call "+
+		"peer.evaluate(accuracy=...) in the script now and then", u.round, u.left.Accuracy)
 }

@@ -216,8 +216,12 @@ func (s *Session) EndAt(u Until) {
 	if s.Mode != "sim" {
 		s.ends.follow(s.Run.N(), s.History.Trained())
 	}
+	if cfg := s.Run.Config(); cfg.External() {
+		s.ends.untold = newUntold(u.Targets)
+	}
 	for _, e := range s.record {
 		s.ends.note(e)
+		s.ends.missing(e)
 	}
 }
 
@@ -279,6 +283,9 @@ func (s *Session) enter(e record.Event) {
 	}
 	if s.ends != nil {
 		s.ends.see(e)
+		if warning := s.ends.missing(e); warning != "" {
+			fmt.Fprintln(s.Display, advice.Warning(warning))
+		}
 	}
 	switch {
 	case e.Edge != nil:

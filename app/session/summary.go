@@ -41,6 +41,11 @@ func (s *Session) Summary(models score.Replicas) (record.Summary, []record.Final
 	for _, f := range sum.MissedFaults {
 		s.Screen.say("%s", advice.Warning(fmt.Sprintf("the fault %s at %s did not happen: %s", f.Fault, f.At, f.Why)))
 	}
+	if s.ends != nil {
+		for _, text := range s.ends.unmet() {
+			s.Screen.say("%s", advice.Warning(text))
+		}
+	}
 	return sum, finals, err
 }
 

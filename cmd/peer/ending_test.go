@@ -78,10 +78,10 @@ func TestALabThatEndsEarlyIsARunOfAsManyRounds(t *testing.T) {
 			}
 			whole := summaryOf(t, dir, append([]string{"sim", "endless.yaml", "--compute", "1ms", "--set",
 				fmt.Sprintf("train.rounds=%d", early.Rounds)}, set...)...)
-			if whole.Digest != early.Digest || whole.TrainLoss != early.TrainLoss ||
+			if whole.Digest != early.Digest || *whole.TrainLoss != *early.TrainLoss ||
 				whole.BytesPerPeer.Payload != early.BytesPerPeer.Payload {
 				t.Errorf("digest %.8s, loss %v and %d bytes, a simulated run of %d rounds has %.8s, %v and %d",
-					early.Digest, early.TrainLoss, early.BytesPerPeer.Payload, early.Rounds, whole.Digest, whole.TrainLoss,
+					early.Digest, *early.TrainLoss, early.BytesPerPeer.Payload, early.Rounds, whole.Digest, *whole.TrainLoss,
 					whole.BytesPerPeer.Payload)
 			}
 		})
@@ -140,8 +140,9 @@ func TestALabOfMembersEndsAtALoss(t *testing.T) {
 	dir := endless(t)
 	set := []string{"--set", "membership={mode: view, min: 2, max: 5, grace: 20s}", "--set", "train.step_size=0.001"}
 	early := summaryOf(t, dir, append([]string{"lab", "endless.yaml", "--until", "loss=5"}, set...)...)
-	if early.Ended != "loss=5" || early.Rounds == 0 || early.Peers != 4 || early.TrainLoss <= 0 || early.TrainLoss > 5.5 {
-		t.Fatalf("%d rounds, %d members, loss %v, ended by %q", early.Rounds, early.Peers, early.TrainLoss, early.Ended)
+	loss := *early.TrainLoss
+	if early.Ended != "loss=5" || early.Rounds == 0 || early.Peers != 4 || loss <= 0 || loss > 5.5 {
+		t.Fatalf("%d rounds, %d members, loss %v, ended by %q", early.Rounds, early.Peers, loss, early.Ended)
 	}
 	folders, err := filepath.Glob(filepath.Join(dir, "out", "endless-*"))
 	if err != nil || len(folders) != 1 {

@@ -72,7 +72,8 @@ func TestATorchScriptComesBack(t *testing.T) {
 		return s, stderr.String()
 	}
 	lives, _ := train("-1")
-	if lives.Accuracy.Mean == nil || *lives.Accuracy.Mean < 0.8 || lives.TrainLoss <= 0 || lives.TrainLoss > 0.6 {
+	if lives.Accuracy.Mean == nil || *lives.Accuracy.Mean < 0.8 || lives.TrainLoss == nil || *lives.TrainLoss <= 0 ||
+		*lives.TrainLoss > 0.6 {
 		t.Errorf("it has not learned: %+v", lives)
 	}
 	returns, said := train("13")

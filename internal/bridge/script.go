@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -52,9 +53,12 @@ type greeting struct {
 	same    string // views of the HELLO
 }
 
+// NoLoss stands for the loss of a script that has logged none.
+var NoLoss = float32(math.NaN())
+
 // News is the part of a Script's state that messages and the end change.
 type news struct {
-	loss    float32 // the newest
+	loss    float32 // the newest; NaN: none
 	blobs   blobs
 	part    part
 	raised  Failure // the script's ERROR
@@ -133,7 +137,7 @@ func Start(ctx context.Context, o Options) (*Script, error) {
 		return nil, err
 	}
 	s := &Script{options: o, child: c, ear: e, joined: make(chan struct{}), acts: make(chan Act, 4),
-		stated: make(chan struct{}, 1), hungUp: make(chan struct{}), gone: make(chan struct{})}
+		news: news{loss: NoLoss}, stated: make(chan struct{}, 1), hungUp: make(chan struct{}), gone: make(chan struct{})}
 	s.blobs.save, s.blobs.newest.round = -1, -1
 	s.forget = context.AfterFunc(ctx, s.Kill)
 	go s.listen()
@@ -245,7 +249,7 @@ func (s *Script) Lost() error {
 }
 
 // Direction writes x minus the vector after the script's step into g. Its loss is the newest finite one that the script
-// has logged, 0 before any. The vector is y, until the next Go.
+// has logged, NaN before any. The vector is y, until the next Go.
 func (s *Script) Direction(g, x []float32) (loss float32, y []float32) {
 	stepped := time.Now()
 	s.region.step(g, x)

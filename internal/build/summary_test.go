@@ -61,7 +61,7 @@ func TestSummaryOfARun(t *testing.T) {
 	if *s.Accuracy.Mean != mean || *s.Accuracy.Min != least || s.Accuracy.AverageModel == nil {
 		t.Errorf("accuracy: want mean %v and min %v, got %+v", mean, least, s.Accuracy)
 	}
-	if s.TrainLoss <= 0 || s.Loss == nil || *s.Loss <= 0 || len(s.Digest) != 64 {
+	if s.TrainLoss == nil || *s.TrainLoss <= 0 || s.Loss == nil || *s.Loss <= 0 || len(s.Digest) != 64 {
 		t.Errorf("losses and digest: %+v", s)
 	}
 	if s.Consensus == nil || *s.Consensus <= 0 || *s.Consensus >= s.Theta.Value*3 {

@@ -135,7 +135,7 @@ func learningCases() map[string]example {
 			"does not fall any more: 0.7 around round 120"},
 		"never falls": {LossFlat, loss(func(float64) float64 { return 0.7 }), "does not fall at all"},
 		"still falls": {LossFlat, healthy(), ""},
-		"no losses":   {LossFlat, loss(func(float64) float64 { return 0 }), ""},
+		"no losses":   {LossFlat, loss(func(float64) float64 { return math.NaN() }), ""},
 		"gap grows": {GapGrows, healthy().each(func(s *record.Step) { s.Gap = math.Exp(float64(s.Round) / 50) }),
 			"the models of neighbours drift apart"},
 		"gap stays": {GapGrows, healthy(), ""},

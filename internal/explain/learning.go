@@ -28,22 +28,30 @@ type bin struct {
 }
 
 // bins returns the steps on record in equal parts of the rounds. It takes the losses of the workers that have steps in
-// every part: the data of workers differ, and so their losses. Without such a worker it returns nil.
+// every part: the data of workers differ, and so their losses. The loss is NaN where scripts log none. Without a worker
+// that has steps in every part it returns nil.
 func (r *Record) bins() []bin {
 	last, parts := r.round(), make([]bin, bins)
 	for i := range parts {
 		parts[i].from, parts[i].to = last*i/bins, last*(i+1)/bins
 	}
-	whole := 0
+	full, whole := 0, 0
 	for i := range r.workers {
 		var losses [bins][]float64
+		var steps [bins]int
 		for _, s := range r.workers[i].steps.all() {
 			if s.Round > last { // of a process that has gone back since
 				continue
 			}
 			part := (s.Round - 1) * bins / last
-			losses[part] = append(losses[part], s.Loss)
+			steps[part]++
+			if !math.IsNaN(s.Loss) {
+				losses[part] = append(losses[part], s.Loss)
+			}
 			parts[part].gap = max(parts[part].gap, s.Gap)
+		}
+		if !slices.Contains(steps[:], 0) {
+			full++
 		}
 		if slices.ContainsFunc(losses[:], func(l []float64) bool { return len(l) == 0 }) {
 			continue
@@ -57,7 +65,7 @@ func (r *Record) bins() []bin {
 			}
 		}
 	}
-	if whole == 0 {
+	if full == 0 {
 		return nil
 	}
 	for i := range parts {
@@ -86,7 +94,7 @@ func (r *Record) diverged() []Sentence {
 	first := record.Step{Round: math.MaxInt}
 	for i := range r.workers {
 		for _, s := range r.workers[i].steps.all() {
-			if record.Number(s.Loss) == nil && s.Round < first.Round {
+			if math.IsInf(s.Loss, 0) && s.Round < first.Round {
 				first = s
 			}
 		}
@@ -117,7 +125,7 @@ func lossOf(parts []bin, start float64) []Sentence {
 			low = i
 		}
 	}
-	if parts[low].loss <= 0 {
+	if !(parts[low].loss > 0) {
 		return nil // a script may log none
 	}
 	start = max(start, parts[0].loss)

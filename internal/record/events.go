@@ -60,10 +60,12 @@ func (m Messages) left() float64 { return float64(m.Still) / 4 }
 
 // A Step is one worker's record of one finished round.
 type Step struct {
-	Rank    int           `json:"rank"`
-	Round   int           `json:"round"`      // rounds finished, 1..
-	Time    time.Duration `json:"time_ns"`    // since the first round began; virtual in sim
-	Loss    float64       `json:"loss"`       // of the mini-batch, times the weight of the worker (data.weights)
+	Rank  int           `json:"rank"`
+	Round int           `json:"round"`   // rounds finished, 1..
+	Time  time.Duration `json:"time_ns"` // since the first round began; virtual in sim
+	// Loss is that of the mini-batch, times the weight of the worker (data.weights). NaN is written as null: the script of
+	// an external model has logged none.
+	Loss    float64       `json:"loss"`
 	Gap     float64       `json:"gap"`        // max_j |x̂_j − x̂_i|_∞ over neighbours
 	Moved   int           `json:"moved"`      // coordinates with a non-zero index difference
 	Theta   float64       `json:"theta"`      // 0: none

@@ -155,6 +155,26 @@ func (r *Run) Within(l Limits) error {
 	return nil
 }
 
+// MarshalJSON writes a Step with null for a loss that nothing has told. It refuses an infinite one.
+func (s Step) MarshalJSON() ([]byte, error) {
+	type plain Step
+	var loss *float64
+	if !math.IsNaN(s.Loss) {
+		loss = &s.Loss
+	}
+	return json.Marshal(struct {
+		plain
+		Loss *float64 `json:"loss"`
+	}{plain(s), loss})
+}
+
+// UnmarshalJSON reads a Step; null becomes NaN.
+func (s *Step) UnmarshalJSON(text []byte) error {
+	type plain Step
+	s.Loss = math.NaN() // null leaves it as it is
+	return json.Unmarshal(text, (*plain)(s))
+}
+
 // MarshalJSON writes a Final with null for a loss or an accuracy that has no meaning.
 func (f Final) MarshalJSON() ([]byte, error) {
 	type plain Final

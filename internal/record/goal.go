@@ -39,7 +39,7 @@ func (g *Goal) See(e Event) bool {
 	}
 	g.recent = append(g.recent, m)
 	g.recent = g.recent[max(0, len(g.recent)-Smoothing):]
-	if means := CompleteMeans(g.recent); g.left.Loss > 0 && len(means) > 0 && isAtMost(means[0], g.left.Loss) {
+	if means := CompleteMeans(g.recent); g.left.Loss > 0 && len(means) > 0 && means[0] <= g.left.Loss {
 		g.left.Loss = 0 // reached two records ago
 	}
 	if g.left.Accuracy > 0 && g.scored() {

@@ -1,6 +1,9 @@
 package record
 
 import (
+	"encoding/json"
+	"math"
+	"strings"
 	"testing"
 	"time"
 )
@@ -71,17 +74,46 @@ func TestGoalWaitsForBothTargets(t *testing.T) {
 	}
 }
 
-// A script that logs no loss leaves 0 in the records, which reaches no target.
+// A script that logs no loss leaves none in the records, which reaches no target.
 func TestARunWithoutLossesReachesNoTarget(t *testing.T) {
 	run := twoWorkers(0, 0, 0, 0, 0, 0)
 	for _, e := range run.Events {
-		e.Step.Loss = 0
+		e.Step.Loss = math.NaN()
 	}
 	if at := goalAt(run, Targets{Loss: 0.5}); at != -1 {
 		t.Errorf("the goal is reached at event %d", at)
 	}
 	if got := run.ReachLoss(0.5); got != nil {
 		t.Errorf("the report says %+v", got)
+	}
+}
+
+// Workers that log no loss do not make the loss of the others smaller, and a loss of 0 counts.
+func TestMissingLossesAreNoLossesOf0(t *testing.T) {
+	run := twoWorkers(3, 3, 3, 3, 3, 3, 0, 0, 0, 0, 0)
+	for _, e := range run.Events {
+		if e.Step.Rank == 1 {
+			e.Step.Loss = math.NaN()
+		}
+	}
+	for i, m := range run.Progress() {
+		if want := 3.0; i < 6 && (m.Loss != want || m.Least != want || m.Most != want) {
+			t.Errorf("moment %d: loss %g, %g to %g, want %g: that of the worker that logs one", i, m.Loss, m.Least, m.Most, want)
+		}
+	}
+	if got := run.ReachLoss(2.9); got == nil || goalAt(run, Targets{Loss: 2.9}) < 0 {
+		t.Errorf("losses of 0 do not reach 2.9: %+v", got)
+	}
+	if early := run.ReachLoss(3); early == nil || run.ReachLoss(2).Seen <= early.Seen {
+		t.Errorf("a loss of 3 counts as less: %+v", early)
+	}
+	text, err := json.Marshal(run.Events[1])
+	var back Event
+	if err == nil {
+		err = json.Unmarshal(text, &back)
+	}
+	if err != nil || !strings.Contains(string(text), `"loss":null`) || !math.IsNaN(back.Step.Loss) {
+		t.Errorf("a step without a loss is written as %s, error %v", text, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package record
 
 import (
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -54,7 +55,9 @@ func (g *MemberGoal) See(e Event) bool {
 		g.enter(*e.Status.View, e.Status.Rank)
 	case e.Step != nil:
 		round := g.began[e.Step.Rank] + e.Step.Round
-		g.losses.add(round, e.Step.Rank, e.Step.Loss)
+		if !math.IsNaN(e.Step.Loss) {
+			g.losses.add(round, e.Step.Rank, e.Step.Loss)
+		}
 		if past, member := g.past[e.Step.Rank]; member {
 			g.past[e.Step.Rank] = max(past, round)
 		}
@@ -97,7 +100,7 @@ func (g *MemberGoal) count() {
 	for _, loss := range g.losses.take(past) {
 		g.recent = append(g.recent, loss)
 		g.recent = g.recent[max(0, len(g.recent)-Smoothing):]
-		if len(g.recent) == Smoothing && isAtMost(mean(g.recent), g.left.Loss) {
+		if len(g.recent) == Smoothing && g.left.Loss > 0 && mean(g.recent) <= g.left.Loss {
 			g.left.Loss = 0
 		}
 	}
@@ -129,12 +132,4 @@ func (r rounds) take(last int) (means []float64) {
 		delete(r, round)
 	}
 	return means
-}
-
-func mean(all []float64) float64 {
-	sum := 0.0
-	for _, x := range all {
-		sum += x
-	}
-	return sum / float64(len(all))
 }

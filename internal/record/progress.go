@@ -11,8 +11,8 @@ import (
 type Moment struct {
 	Time     time.Duration
 	Round    float64 // mean
-	Loss     float64 // mean of the last mini-batch losses
-	Least    float64 // mini-batch loss since the last moment, and Most
+	Loss     float64 // mean of the last mini-batch losses of the workers that have one; NaN: none has
+	Least    float64 // mini-batch loss since the last moment, and Most; NaN: there was none
 	Most     float64
 	Gap      float64 // largest
 	Theta    float64 // largest
@@ -83,7 +83,9 @@ func (p *Pace) See(e Event) (m Moment, complete bool) {
 		p.steps = 0
 	}
 	p.last[e.Step.Rank] = e.Step
-	p.least, p.most = min(p.least, e.Step.Loss), max(p.most, e.Step.Loss)
+	if !math.IsNaN(e.Step.Loss) {
+		p.least, p.most = min(p.least, e.Step.Loss), max(p.most, e.Step.Loss)
+	}
 	p.steps++
 	if n := p.Workers - len(p.lost); n <= 0 || len(p.last) < n || p.steps%n != 0 {
 		return Moment{}, false
@@ -108,11 +110,14 @@ func (p *Pace) Last() []*Step {
 
 // moment sums up the last steps.
 func (p *Pace) moment() Moment {
-	m, n := Moment{Least: p.least, Most: p.most}, len(p.last)
-	for _, s := range p.Last() {
+	steps := p.Last()
+	m, n := Moment{Loss: MeanLoss(steps), Least: p.least, Most: p.most}, len(steps)
+	if m.Least > m.Most {
+		m.Least, m.Most = math.NaN(), math.NaN()
+	}
+	for _, s := range steps {
 		m.Time = max(m.Time, s.Time)
 		m.Round += float64(s.Round)
-		m.Loss += s.Loss
 		m.Gap, m.Theta = max(m.Gap, s.Gap), max(m.Theta, s.Theta)
 		m.Bits += float64(s.Bits)
 		m.Compute += s.Compute
@@ -122,7 +127,6 @@ func (p *Pace) moment() Moment {
 		m.Sent.Add(s.Sent)
 	}
 	m.Round /= float64(n)
-	m.Loss /= float64(n)
 	m.Bits /= float64(n)
 	m.Compute /= time.Duration(n)
 	m.Wait /= time.Duration(n)
@@ -132,14 +136,34 @@ func (p *Pace) moment() Moment {
 	return m
 }
 
+// MeanLoss returns the mean loss of the steps that have one, NaN where none has. A missing loss is no loss of 0.
+func MeanLoss(steps []*Step) float64 {
+	var losses []float64
+	for _, s := range steps {
+		if !math.IsNaN(s.Loss) {
+			losses = append(losses, s.Loss)
+		}
+	}
+	return mean(losses)
+}
+
+// mean returns the mean of some numbers, NaN of none.
+func mean(all []float64) float64 {
+	sum := 0.0
+	for _, x := range all {
+		sum += x
+	}
+	return sum / float64(len(all))
+}
+
 // Smoothing is the number of moments over which a loss is averaged: mini-batch losses jump.
 const Smoothing = 2*beside + 1
 
 // beside is the number of moments on each side of the one for which a mean stands.
 const beside = 2
 
-// Smooth returns the mean loss around each moment. Windows are centred and shrink at both ends, so that a straight
-// line keeps its place in time.
+// Smooth returns the mean loss around each moment, NaN around one without a loss. Windows are centred and shrink at
+// both ends, so that a straight line keeps its place in time.
 func Smooth(moments []Moment) []float64 {
 	losses := make([]float64, len(moments))
 	for i, m := range moments {

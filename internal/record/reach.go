@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -67,8 +68,8 @@ func (r *Run) ReachLoss(target float64) *Reached {
 	for i, loss := range losses {
 		at := beside + i
 		switch {
-		case !isAtMost(loss, target):
-		case i == 0: // earlier losses are unknown
+		case !(loss <= target): // NaN: no script has logged one
+		case i == 0 || math.IsNaN(losses[i-1]): // earlier losses are unknown
 			return between(Moment{}, moments[at], 1)
 		default:
 			return between(moments[at-1], moments[at], (losses[i-1]-target)/(losses[i-1]-loss))
@@ -76,10 +77,6 @@ func (r *Run) ReachLoss(target float64) *Reached {
 	}
 	return nil
 }
-
-// isAtMost reports whether a smoothed loss is at most target. A loss of 0 stands for none: the script of an external
-// model has logged none.
-func isAtMost(loss, target float64) bool { return loss != 0 && loss <= target }
 
 // ReachAccuracy returns when the accuracy on the test set first was at least target, nil if it was in no evaluation.
 func (r *Run) ReachAccuracy(target float64) *Reached {

@@ -21,7 +21,7 @@ type Summary struct {
 	Compute      string   `json:"compute,omitempty"`
 	Cores        int      `json:"cores,omitempty"` // that the workers of a simulation share; 0: each has its own
 	Loss         *float64 `json:"loss"`            // mean over the replicas, test set; null: a script told none
-	TrainLoss    float64  `json:"train_loss"`      // mean over workers of the last recorded mini-batch losses
+	TrainLoss    *float64 `json:"train_loss"`      // mean over workers of the last recorded mini-batch losses
 	Accuracy     Accuracy `json:"accuracy"`
 	Consensus    *float64 `json:"consensus_linf"`     // max_i |x_i − x̄|_∞; null if this process lacks the models
 	BytesPerPeer Bytes    `json:"bytes_per_peer"`     // sent, mean over the peers

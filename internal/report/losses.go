@@ -26,8 +26,9 @@ func WriteLosses(w io.Writer, runs []*record.Run) error {
 	fmt.Fprintf(t, "RUN\tROUNDS\tTIME\tTRAIN LOSS\tAT ROUND %.0f\tTIME\t\n", common)
 	for i, name := range Labels(runs) {
 		end, then := last(moments[i]), at(moments[i], common)
-		fmt.Fprintf(t, "%s\t%.0f\t%s\t%.4f\t%.4f\t%s\t\n", name,
-			end.Round, inSeconds(end.Time), end.Loss, then.Loss, inSeconds(then.Time))
+		fmt.Fprintf(t, "%s\t%.0f\t%s\t%s\t%s\t%s\t\n", name,
+			end.Round, inSeconds(end.Time), human.Places(record.Number(end.Loss)),
+			human.Places(record.Number(then.Loss)), inSeconds(then.Time))
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("report: %w", err)

@@ -32,6 +32,10 @@ func WriteFigure(w io.Writer, run *record.Run, format string) error {
 	if err != nil {
 		return fmt.Errorf("report: figure: %w", err)
 	}
+	if len(panels) == 0 {
+		return errors.New("report: figure: no step has a loss, and nothing else is on record: call peer.log(loss) in the " +
+			"script")
+	}
 	rows := (len(panels) + 1) / 2
 	canvas, err := chart.NewCanvas(format, chart.FigureWidth, vg.Length(rows)*chart.FigureHeight)
 	if err != nil {
@@ -50,11 +54,14 @@ func WriteFigure(w io.Writer, run *record.Run, format string) error {
 
 // panelsOf returns the panels for which a run has records.
 func panelsOf(run *record.Run, steps [][]*record.Step) ([]*plot.Plot, error) {
-	loss, err := lossPanel(steps)
-	if err != nil {
-		return nil, err
+	var panels []*plot.Plot
+	if slices.ContainsFunc(slices.Concat(steps...), func(s *record.Step) bool { return !math.IsNaN(s.Loss) }) {
+		loss, err := lossPanel(steps)
+		if err != nil {
+			return nil, err
+		}
+		panels = append(panels, loss)
 	}
-	panels := []*plot.Plot{loss}
 	if record.MeasuresGaps(run.Progress()) {
 		gap, err := gapPanel(steps)
 		if err != nil {
@@ -188,7 +195,12 @@ func addLines(p *plot.Plot, steps [][]*record.Step, at func(*record.Step) plotte
 	for _, worker := range steps {
 		var thin plotter.XYs
 		for _, s := range worker {
-			thin = append(thin, at(s))
+			if v := at(s); !math.IsNaN(v.Y) {
+				thin = append(thin, v)
+			}
+		}
+		if thin == nil {
+			continue
 		}
 		line, err := newLine(thin, chart.Faint, 0.7)
 		if err != nil {
@@ -222,15 +234,23 @@ func spans(steps [][]*record.Step, count, length int, at func(*record.Step) plot
 		to := min(from+length, count)
 		var sum plotter.XY
 		least, most := math.Inf(1), math.Inf(-1)
-		n := float64((to - from) * len(steps))
+		n, known := float64((to-from)*len(steps)), 0.0
 		for _, worker := range steps {
 			for _, s := range worker[from:to] {
 				v := at(s)
 				sum.X += v.X / n
-				sum.Y += v.Y / n
+				if math.IsNaN(v.Y) {
+					continue
+				}
+				known++
+				sum.Y += v.Y
 				least, most = min(least, v.Y), max(most, v.Y)
 			}
 		}
+		if known == 0 {
+			continue
+		}
+		sum.Y /= known
 		mean = append(mean, sum)
 		outline = append(outline, plotter.XY{X: sum.X, Y: most})
 		lower = append(lower, plotter.XY{X: sum.X, Y: least})

@@ -40,11 +40,12 @@ func Summarize(r *experiment.Run, res Results) (record.Summary, error) {
 	if res.Mode != "sim" && cfg.Node.Security == experiment.OpenLinks {
 		s.Security = experiment.OpenLinks
 	}
-	bits := 0.0
+	bits, last := 0.0, []*record.Step(nil)
 	for _, step := range res.Last {
-		s.TrainLoss += step.Loss / float64(len(res.Last))
+		last = append(last, &step)
 		bits += step.Effective / float64(len(res.Last))
 	}
+	s.TrainLoss = record.Number(record.MeanLoss(last))
 	sumFinals(r, &s, res.Finals)
 	if r.Dim() == 0 { // the workers know the size of their model
 		s.Effective = bits

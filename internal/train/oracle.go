@@ -131,7 +131,7 @@ type Oracle struct {
 	worker   int
 	gradient Gradient
 	keeper   any  // of the state of gradient, nil or no state.Keeper without one
-	optional bool // a loss of 0 says that there is none
+	optional bool // a loss of NaN says that there is none
 
 	optimizer *Optimizer // nil: the gradient is the direction
 	parts     *parts     // nil: gradients come whole
@@ -214,7 +214,7 @@ func (o *Oracle) Gradient(g []float32, k int, x []float32) (loss float32, err er
 // judge returns an error if the loss of round k is out of all proportion to the first one.
 func (o *Oracle) judge(k int, loss float32) error {
 	v := float64(loss)
-	if o.optional && v == 0 {
+	if o.optional && math.IsNaN(v) {
 		return nil
 	}
 	if o.scale == 0 {

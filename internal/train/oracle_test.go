@@ -363,7 +363,7 @@ func TestSchedulesOutOfRange(t *testing.T) {
 // The oracle of a program has the checks of every other, but takes its directions as they are.
 func TestExternalOracle(t *testing.T) {
 	told := errors.New("the program has ended")
-	var loss float32
+	loss := float32(math.NaN())
 	var err error
 	o, refused := NewExternal(3, func(g []float32, k int, x []float32) (float32, error) {
 		for c := range g {
@@ -387,7 +387,10 @@ func TestExternalOracle(t *testing.T) {
 		t.Error("the first loss sets the scale")
 	}
 	if loss = 0; o.judged(t, g, x) != nil {
-		t.Error("no loss is no loss of 0")
+		t.Error("a loss of 0 is one")
+	}
+	if loss = float32(math.NaN()); o.judged(t, g, x) != nil {
+		t.Error("NaN is no loss")
 	}
 	if loss = 6e9; !errors.Is(o.judged(t, g, x), ErrDiverged) {
 		t.Error("a loss of 12000 times the first one is accepted")

@@ -12,7 +12,6 @@ import (
 	"gossiptrainer/app/session"
 	"gossiptrainer/configs"
 	"gossiptrainer/internal/cells"
-	"gossiptrainer/internal/record"
 )
 
 // A trial is a short run of a search for values.
@@ -168,7 +167,7 @@ func (m *Matrix) try(ctx context.Context, trials []*trial, progress *pace) error
 func (m *Matrix) end(t *trial, done *cells.Cell) error {
 	switch {
 	case done.Status == cells.Done:
-		t.Loss = record.Number(done.TrainLoss)
+		t.Loss = done.TrainLoss
 	case done.Status == cells.Diverged:
 		t.Why = "diverged"
 	case t.InGrid:

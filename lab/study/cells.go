@@ -30,7 +30,7 @@ func WriteCells(w io.Writer, c cells.Comparison) error {
 		}
 		const mega = 1e6
 		perRound := 1e3 * cell.Summary.Time / float64(max(1, cell.Summary.Rounds))
-		fmt.Fprintf(t, "%s\t%.4f\t%s\t%.3f\t%.3f\t\n", human.Digits(perRound, 3), cell.TrainLoss,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%.3f\t%.3f\t\n", human.Digits(perRound, 3), human.Places(cell.TrainLoss),
 			human.Places(cell.Accuracy.Mean), float64(cell.BytesPerPeer.Wire)/mega, float64(cell.ExtraMemory)/mega)
 	}
 	if err := t.Flush(); err != nil {

@@ -16,7 +16,7 @@ func cutLosses(groups []*Group, panels ...*chart.Panel) {
 	top := 0.0
 	for _, g := range groups {
 		for _, run := range g.runs {
-			if losses := record.Smooth(run.moments); len(losses) > 0 {
+			if losses := record.Smooth(run.moments); len(losses) > 0 && losses[0] > 0 {
 				top = max(top, 2*losses[0])
 			}
 		}

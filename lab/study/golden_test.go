@@ -82,7 +82,7 @@ func (p planned) write(t *testing.T, dir string, c cells.Cell) cells.Cell {
 	c.Folder = filepath.Join("cells", c.Label+strconv.FormatUint(c.Seed, 10))
 	rounds := 10 * len(p.losses)
 	c.Summary = &record.Summary{Algorithm: "dpsgd", Bits: 32, Rounds: rounds, Time: pace * float64(len(p.losses)),
-		TrainLoss: p.losses[len(p.losses)-1]}
+		TrainLoss: &p.losses[len(p.losses)-1]}
 	if p.final > 0 {
 		c.Summary.Accuracy.AverageModel = &p.final
 	}

@@ -197,7 +197,7 @@ func (g *Group) finalAccuracy(c cells.Cell, _ *trace) *float64 { return g.accura
 
 func averageAccuracy(c cells.Cell, _ *trace) *float64 { return c.Accuracy.AverageModel }
 
-func finalLoss(c cells.Cell, _ *trace) *float64 { return record.Number(c.TrainLoss) }
+func finalLoss(c cells.Cell, _ *trace) *float64 { return c.TrainLoss }
 
 func megabytesSent(c cells.Cell, _ *trace) *float64 {
 	return record.Number(float64(c.BytesPerPeer.Wire) / 1e6)

@@ -294,12 +294,20 @@ def _batching(given: Any) -> Any:
 
 def _shuffled(tools: Any, given: Any) -> bool:
     sampler = _batching(given).sampler
+    if type(sampler) is tools.DistributedSampler:
+        return sampler.shuffle
     return type(sampler) is tools.RandomSampler and not sampler.replacement
 
 
 def _complete(tools: Any, given: Any) -> bool:
-    """Tell whether each pass has all samples once, in order or shuffled."""
+    """Tell whether each pass has all samples once, in order or shuffled.
+
+    A sampler left from DistributedDataParallel divides them itself. The division of the run takes its place: with both,
+    samples would be in no part.
+    """
     sampler = _batching(given).sampler
+    if type(sampler) is tools.DistributedSampler:
+        return len(sampler.dataset) == len(given.dataset)
     return (_shuffled(tools, given) or type(sampler) is tools.SequentialSampler) and len(sampler) == len(given.dataset)
 
 

@@ -9,7 +9,7 @@ import unittest
 import numpy
 import torch
 import torch.nn.functional as F
-from torch.utils.data import DataLoader, Dataset, TensorDataset
+from torch.utils.data import DataLoader, Dataset, DistributedSampler, TensorDataset
 
 import gossiptrainer as gossip
 from fakepeer import BYE, Run
@@ -277,6 +277,28 @@ class Parts(unittest.TestCase):
             self.assertEqual(peer.part(Table([1, 2])), (2, peer.rank, False))
             return []
         self.passes(make)
+
+    def test_a_sampler_of_distributed_data_parallel_divides_nothing_more(self):
+        for shuffle in (True, False):
+            def worker(rank):
+                peer = gossip.join(torch.nn.Linear(1, 1))
+                sampler = DistributedSampler(Numbers(21), num_replicas=peer.size, rank=rank, shuffle=shuffle)
+                loader = peer.loader(DataLoader(Numbers(21), batch_size=4, sampler=sampler))
+                passes = []
+                for epoch in range(2):
+                    sampler.set_epoch(epoch)
+                    passes.append([])
+                    for batch in loader:
+                        passes[-1] += batch.tolist()
+                        peer.step()
+                return passes
+            run = Run(n=2, rounds=12)(worker)
+            self.assertEqual(run.codes, [0, 0])
+            for rank in range(2):
+                part = [float(i) for i in range(rank, 21, 2)]
+                first, second = run.returned[rank]
+                self.assertEqual([sorted(first), sorted(second)], [part, part], "a sample is in no part, or in both")
+                self.assertEqual((first == part, first == second), (not shuffle, not shuffle))
 
     def test_loaders_that_cannot_be_made_again(self):
         class Own(DataLoader):
