@@ -121,7 +121,8 @@ class Steps:
             self._seen, self._changes = seen, self._changes + 1
         if self._changes >= _HIDDEN:
             raise Error(f"the model's parameters changed {self._changes} times, but no step of the optimizer that join "
-                        "got was seen: join before accelerator.prepare, or call peer.step()")
+                        "got was seen: join before accelerator.prepare, join again with an optimizer that is made "
+                        "later, or call peer.step()")
 
     def _undo(self) -> None:
         """Take the result back after a step beyond the end."""

@@ -579,7 +579,8 @@ class Steps(unittest.TestCase):
                     opt._optimizer_step_pre_hooks.clear()
                     opt._optimizer_step_post_hooks.clear()
             with self.assertRaisesRegex(gossip.Error, "changed 20 times, but no step of the optimizer that join got was "
-                                                      "seen: join before accelerator.prepare, or call peer.step"):
+                                                      "seen: join before accelerator.prepare, join again with an optimizer that "
+                                                      "is made later, or call peer.step"):
                 for _ in range(30):
                     descend(model, opt)
                     peer.log(1)
