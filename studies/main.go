@@ -59,6 +59,7 @@ func studies() []study {
 			[]string{fashion, torch}, 1},
 		program("plan", 20, "-o", idle),
 		program("poison", 5, "-rounds 300 -seeds 1 -o", fashion),
+		program("presets", 3, "-o", fashion, idle),
 		program("quantizers", 10, "-o", fashion),
 		program("rivals", 15, "-o", fashion, numpy, torch, idle),
 		{"variance", "go run ./studies/variance -o docs/results/variance.md -table docs/results/compressors.md",
